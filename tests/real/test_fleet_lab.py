@@ -224,7 +224,7 @@ def test_no_stranger_finds_a_door_open(rollout: Rollout) -> None:
         assert len({each for each in opened if each.endswith("@22")}) >= (2 if name == "operator" else 3), opened
         assert any("fe80" in each for each in opened)
         assert not {each for each in opened if not each.endswith("@22")}
-        assert said.count("looked") > 3  # a round of knocks takes 5 s where all doors drop them; a rollout of four 50
+        assert said.count("looked") > 10
 
 
 def test_a_rule_ends_all_flows(fleet: Servers, rollout: Rollout) -> None:

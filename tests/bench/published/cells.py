@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from landspeed.results.samples_reader import Samples
+
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
 Row = dict[str, str]
@@ -122,3 +124,14 @@ def sources() -> list[Source]:
     """All of them, in the order of their names."""
     names = sorted(each.parent.name for each in HERE.glob("*/figures.csv"))
     return [importlib.import_module(f"tests.bench.published.{name}").SOURCE for name in names]
+
+
+def goodput_between(from_s: float, to_s: float) -> Measure:
+    """Goodput of a time of the run, in Mbit/s."""
+
+    def measured(_: Mapping[str, Any], bundle: Path) -> float:
+        curves = Samples(bundle).curves
+        assert curves is not None
+        return (curves.goodput_bps(from_s, to_s) or 0.0) / 1e6
+
+    return measured

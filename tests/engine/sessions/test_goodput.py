@@ -152,25 +152,30 @@ def test_no_size_is_above_the_line(tmp_path: Path, size: str) -> None:
 @pytest.mark.parametrize("span_s", [0.5, 2])
 def test_datagrams_that_came_for_longer_than_they_were_sent(bench: Bench, span_s: float) -> None:
     """Behind a queue they come at the line's rate: by the time for which they came, and without the first."""
-    with (
-        socket.create_server(("127.0.0.1", bench.port)) as listener,
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as elsewhere,
-    ):
-        elsewhere.bind(("127.0.0.1", 0))
-        udp = bench.start("udp", "--rate", "800k", "--size", "1000", "--time", "1", "--json", "-", host="127.0.0.1")
-        control, _ = listener.accept()
-        with control:
-            control.sendall(MAGIC + bytes(32))
-            assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
-            port = elsewhere.getsockname()[1]
-            grant = {"data_port": port, "session": 0, "token": TOKEN, "pacing_bps": 0, "rcvbuf_bytes": 1 << 20}
-            control.sendall(frame({"type": "grant"} | grant))
-            assert take(control)["type"] == "go"
-            sent = take(control)["sent"]
-            counted = {"received": sent, "span_ns": int(span_s * 1e9)}
-            control.sendall(frame({"type": "result", "counted": counted}))
-            assert udp.wait() == 0, udp.errors
-    assert sent == 100
-    result = json.loads(udp.output)
-    assert result["sent_bps"] <= 800_000  # less where the machine gave the sender no turn
-    assert result["goodput_bps"] == (result["sent_bps"] if span_s < 1 else 99 * 8000 / span_s)
+
+    def attempt(_: int) -> None:
+        with (
+            socket.create_server(("127.0.0.1", bench.port)) as listener,
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as elsewhere,
+        ):
+            elsewhere.bind(("127.0.0.1", 0))
+            udp = bench.start("udp", "--rate", "800k", "--size", "1000", "--time", "1", "--json", "-", host="127.0.0.1")
+            control, _ = listener.accept()
+            with control:
+                control.sendall(MAGIC + bytes(32))
+                assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
+                port = elsewhere.getsockname()[1]
+                grant = {"data_port": port, "session": 0, "token": TOKEN, "pacing_bps": 0, "rcvbuf_bytes": 1 << 20}
+                control.sendall(frame({"type": "grant"} | grant))
+                assert take(control)["type"] == "go"
+                sent = take(control)["sent"]
+                counted = {"received": sent, "span_ns": int(span_s * 1e9)}
+                control.sendall(frame({"type": "result", "counted": counted}))
+                assert udp.wait() == 0, udp.errors
+        assert sent == 100
+        result = json.loads(udp.output)
+        assert result["sent_bps"] <= 800_000
+        undisturbed(result["sent_bps"] == 800_000, f"{result['sent_bps']} bit/s: the machine gave the sender no turn")
+        assert result["goodput_bps"] == (result["sent_bps"] if span_s < 1 else 99 * 8000 / span_s)
+
+    one_of_few(attempt)

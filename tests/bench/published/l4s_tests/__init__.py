@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
-from landspeed.results.samples_reader import Samples
-from tests.bench.published.cells import Cell, Row, Source, figures_of
+from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_between
 
 FROM_S, TO_S = 1.88, 120.0  # theirs
 
@@ -29,13 +24,6 @@ def cell_of(row: Row) -> Cell:
     )
 
 
-def steady_mbit(_: Mapping[str, Any], bundle: Path) -> float:
-    """Goodput over the time for which they tell it."""
-    curves = Samples(bundle).curves
-    assert curves is not None
-    return (curves.goodput_bps(FROM_S, TO_S) or 0.0) / 1e6
-
-
 SOURCE = Source(
     name="l4s_tests",
     title="CUBIC through CoDel and FQ-CoDel (heistp/l4s-tests, 2021)",
@@ -44,5 +32,5 @@ SOURCE = Source(
     unit="Mbit/s",
     rule="± 3 %",
     cells=[cell_of(row) for row in figures_of("l4s_tests")],
-    measure=steady_mbit,
+    measure=goodput_between(FROM_S, TO_S),
 )

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
-from landspeed.results.samples_reader import Samples
-from tests.bench.published.cells import Cell, Row, Source, figures_of
+from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_between
 
 FROM_S, TO_S = 20.0, 60.0
 
@@ -18,13 +13,6 @@ def cell_of(row: Row) -> Cell:
     return Cell("one-stream", {}, published, 0, 0.002 * published, quick=True)
 
 
-def late_mbit(_: Mapping[str, Any], bundle: Path) -> float:
-    """Goodput once it is steady."""
-    curves = Samples(bundle).curves
-    assert curves is not None
-    return (curves.goodput_bps(FROM_S, TO_S) or 0.0) / 1e6
-
-
 SOURCE = Source(
     name="sunnyvale_geneva",
     title="Record of 27 February 2003, Sunnyvale to Geneva (SLAC, Caltech, LANL, CERN)",
@@ -33,5 +21,5 @@ SOURCE = Source(
     unit="Mbit/s",
     rule="± 0.2 %",
     cells=[cell_of(row) for row in figures_of("sunnyvale_geneva")],
-    measure=late_mbit,
+    measure=goodput_between(FROM_S, TO_S),
 )
