@@ -67,7 +67,8 @@ def _summary(by_source: Sequence[Sequence[Found]]) -> Iterator[str]:
         yield f"| {name} | {source.figure} | {len(group)} of {asked} | {within} ({within / len(group):.0%}) |"
     yield "\n![landspeed's figures divided by the published ones](what-others-measured.svg)\n"
     yield "A point is landspeed's mean divided by the published figure, and its line reaches over the seeds."
-    yield "The grey bar is the published spread, the light one what is allowed; red is outside.\n"
+    yield "The grey bar is the published spread, the light one what is allowed; red is outside."
+    yield "What is beyond 0.5 or 2 stands at the edge.\n"
 
 
 def _source(group: Sequence[Found]) -> Iterator[str]:

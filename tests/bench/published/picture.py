@@ -10,6 +10,7 @@ from tests.bench.published.cells import Found
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 900, 190, 60, 34, 20, 30
 LEAST, MOST = 0.5, 2.0  # of the ratio; what is beyond is drawn at the edge
 TICKS = (0.5, 0.7, 0.9, 1.0, 1.1, 1.4, 2.0)
+UNNAMED = (0.9, 1.1)  # too near to 1 for words of their own
 STYLE = """<style>
 text{font:12px system-ui,sans-serif;fill:#222}.grid{stroke:#ddd}.allowed{stroke:#cfe3f7;stroke-width:5}
 .spread{stroke:#999;stroke-width:3}.ours{stroke:#0b62c4}.ours.out{stroke:#c00}circle{fill:#0b62c4}circle.out{fill:#c00}
@@ -34,11 +35,12 @@ def draw(by_source: Sequence[Sequence[Found]]) -> str:
 
 def _chart(group: Sequence[Found]) -> str:
     source = group[0].source
-    parts = [f'<text x="{LEFT}" y="20">{source.name}: {source.figure}, landspeed / published</text>']
+    parts = [f'<text x="{LEFT}" y="20">{source.title}: {source.figure}</text>']
     for tick in TICKS:
         height = _y(tick)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{height:.1f}" y2="{height:.1f}"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{height + 4:.1f}" text-anchor="end">{tick:g}</text>')
+        if tick not in UNNAMED:
+            parts.append(f'<text x="{LEFT - 8}" y="{height + 4:.1f}" text-anchor="end">{tick:g}</text>')
     step = (WIDTH - LEFT - RIGHT) / len(group)
     ordered = sorted(group, key=lambda each: each.cell.published)
     for number, each in enumerate(ordered):
