@@ -72,7 +72,7 @@ def modules(names: list[str], folder: Path = ROOT / PACKAGE) -> dict[str, list[s
     found: dict[str, list[str]] = {name: [] for name in names}
     for file in sorted(folder.rglob("*.py")):
         path = file.relative_to(folder).as_posix()
-        if path == "__init__.py" or path.startswith("data/"):  # the public names; a wheel's data
+        if path in ("__init__.py", "__main__.py") or path.startswith("data/"):  # no room's; a wheel's data
             continue
         own = max((name for name in names if path == name or path.startswith(_folder(name))), key=len, default=None)
         if own is not None:

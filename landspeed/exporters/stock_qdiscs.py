@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from landspeed.exporters.exporter import ExportError
-from landspeed.scenario.plan.plan import Direction, Link, Plan
+from landspeed.scenario.plan.direction import Direction
+from landspeed.scenario.plan.plan import Link, Plan
 from landspeed.scenario.theory.timing import link_name
 from landspeed.worlds.emu.guest.shaping.direction_options import direction_options
 from landspeed.worlds.emu.guest.shaping.discipline_options import managed

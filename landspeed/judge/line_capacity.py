@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from landspeed.scenario.theory.timing import line_of
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Direction, Link, Plan
+    from landspeed.scenario.plan.direction import Direction
+    from landspeed.scenario.plan.plan import Link, Plan
 
 COUNTED_HEADER_BYTES = {"emu": 14}  # beside the IP packet; the simulator counts none
 

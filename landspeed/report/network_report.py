@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from landspeed.results.flow_result import FlowResult
     from landspeed.results.record import RunRecord
     from landspeed.results.samples_reader import Samples
-    from landspeed.scenario.plan.plan import Direction, Flow, Link, Plan
+    from landspeed.scenario.plan.direction import Direction
+    from landspeed.scenario.plan.plan import Flow, Link, Plan
 
 MOST_SECTIONS = 16  # flows that have a section of their own; all are in the table
 

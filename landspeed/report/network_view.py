@@ -10,8 +10,9 @@ from rich.text import Text
 
 from landspeed.base.units import RATE, SIZE, format_exact, format_round
 from landspeed.base.units_text import time_text
+from landspeed.scenario.plan.direction import Direction
 from landspeed.scenario.plan.flow_path import path_of, subflows
-from landspeed.scenario.plan.plan import Direction, Flow, Link, Plan
+from landspeed.scenario.plan.plan import Flow, Link, Plan
 from landspeed.scenario.plan.routing import bottleneck_shares
 from landspeed.scenario.theory.timing import echo_ns
 

@@ -15,7 +15,8 @@ from landspeed.base.limits import ACK_PATH, WINDOW
 from landspeed.base.units import DISTANCE, RATE, SCORE, SIZE, TIME, format_exact, format_probability, format_round
 from landspeed.base.units_text import time_text
 from landspeed.report.network_view import network_view
-from landspeed.scenario.plan.plan import IMPAIRMENTS, Direction, Link, Node, Plan
+from landspeed.scenario.plan.direction import IMPAIRMENTS, Direction
+from landspeed.scenario.plan.plan import Link, Node, Plan
 from landspeed.scenario.plan.trace import Trace
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.ack_path import ack_path

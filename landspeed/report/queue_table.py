@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from landspeed.results.record import QueueDelay
     from landspeed.results.samples_reader import Samples
-    from landspeed.scenario.plan.plan import Direction, Plan
+    from landspeed.scenario.plan.direction import Direction
+    from landspeed.scenario.plan.plan import Plan
 
 LEAST_MS = 0.001  # a shorter wait is none: the table has three digits
 

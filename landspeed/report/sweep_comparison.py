@@ -13,8 +13,8 @@ from landspeed.base.text import DASH, NARROW, rate_text, signed_percent
 from landspeed.judge.certainty import Certain, MeanDifference, beyond_chance, certain, difference
 from landspeed.report.page_parts import environment, template_text
 from landspeed.results.bundle import OutputError
+from landspeed.results.parquet_file import read_parquet
 from landspeed.results.sample_columns import SamplesError
-from landspeed.results.samples_reader import read_parquet
 
 TABLE = "table.parquet"
 MEASURES = {"goodput_bps": "goodput", "retransmits": "retransmits"}

@@ -10,6 +10,7 @@ flow_rows.py           The view `flows` of queries: a row for each flow of each 
 flow_totals.py         All flows of a run together
 packed.py              A bundle as one file to send: a zip archive whose only folder is the bundle
 packet_ring.py         Captures of a session: the kernel's ring of packets, as the guest wrote it
+parquet_file.py        Parquet files of a bundle as Arrow tables: the one place where they are opened
 query.py               Queries over all bundles of a folder: DuckDB in memory, the bundles read in place
 record.py              The record of one run: `result.json` as a model
 sample_columns.py      Raw samples

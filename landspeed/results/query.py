@@ -24,9 +24,9 @@ from landspeed.results.bundle import LINKS, SAMPLES, list_bundles, read_result
 from landspeed.results.flow_result import PING_FIGURES, Figures, FlowResult
 from landspeed.results.flow_rows import fits, make_flows
 from landspeed.results.flow_totals import whole_of
+from landspeed.results.parquet_file import is_whole_parquet
 from landspeed.results.record import RunRecord, outcome_of
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS
-from landspeed.results.samples_reader import is_whole_parquet
 from landspeed.scenario.plan.plan import PATH_FLOW
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from landspeed.results.bundle import LINKS, PINGS, SAMPLES
-from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError, later
+from landspeed.results.parquet_file import read_samples
+from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, later
 from landspeed.results.series import ByteCurves, Series, total_of
-from landspeed.scenario.plan.plan import PATH_FLOW
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,12 +28,8 @@ if TYPE_CHECKING:
     from landspeed.scenario.plan.flow_path import Step
     from landspeed.scenario.plan.plan import Plan
 
-TEXT_COLUMNS = ("end", "direction", "flow")
-NEWER_COLUMNS = frozenset({"marks", "flow"})  # not in old bundles; `flow` not in those of paths
-RATE_COLUMNS = ("goodput_bps", "rate_bps")
 WAYS = ("forward", "reverse")
 LOSS = 4  # TCP_CA_Loss: the kernel makes good a timeout
-PARQUET_MAGIC = b"PAR1"
 
 
 class Samples:
@@ -109,7 +105,7 @@ class Samples:
         Raises:
             SamplesError: the file cannot be read.
         """
-        table = _read(self.bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
+        table = read_samples(self.bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
         if self._way is not None:
             table = _along(table, self._way)
         return later(table, -self._begins_ns)
@@ -130,7 +126,7 @@ class Samples:
         Raises:
             SamplesError: the file cannot be read.
         """
-        table = _read(self.bundle / PINGS, ["flow", "time_ns", "rtt_ns"])
+        table = read_samples(self.bundle / PINGS, ["flow", "time_ns", "rtt_ns"])
         return [
             ((time_ns - self._begins_ns) / 1e9, math.inf if rtt_ns is None else rtt_ns / 1e6)
             for flow, time_ns, rtt_ns in _rows(table, "flow", "time_ns", "rtt_ns")
@@ -282,7 +278,7 @@ class Samples:
 
     @cached_property
     def _whole(self) -> pa.Table:
-        return _read(self.bundle / SAMPLES, ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"])
+        return read_samples(self.bundle / SAMPLES, ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"])
 
     @cached_property
     def _both(self) -> pa.Table:
@@ -299,48 +295,6 @@ class Samples:
 
 def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(table[name].to_pylist() for name in columns), strict=True)
-
-
-def is_whole_parquet(file: Path) -> bool:
-    """Return whether the file has parquet's mark at both ends, so that it was written to its end."""
-    try:
-        with file.open("rb") as handle:
-            begin = handle.read(4)
-            handle.seek(-4, 2)
-            return begin == PARQUET_MAGIC and handle.read(4) == PARQUET_MAGIC
-    except OSError:
-        return False
-
-
-def read_parquet(file: Path, columns: list[str] | None = None) -> pa.Table:
-    """A parquet file as a table: the one place where such files are opened.
-
-    Raises:
-        SamplesError: it cannot be read.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        return parquet.read_table(file, columns=columns)
-    except (OSError, pa.ArrowException) as error:
-        raise SamplesError(f"{file}: {error}") from error
-
-
-def _read(file: Path, columns: list[str]) -> pa.Table:
-    import pyarrow as pa
-
-    if not file.exists():
-        kinds = {name: pa.string() for name in TEXT_COLUMNS} | {name: pa.float64() for name in RATE_COLUMNS}
-        return pa.schema([(name, kinds.get(name, pa.int64())) for name in columns]).empty_table()
-    table = read_parquet(file)
-    try:
-        for name in NEWER_COLUMNS.intersection(columns).difference(table.column_names):
-            filling = [PATH_FLOW] * table.num_rows if name == "flow" else [None] * table.num_rows
-            table = table.append_column(name, pa.array(filling, pa.string() if name == "flow" else pa.int64()))
-        return table.select(columns)
-    except (OSError, pa.ArrowException) as error:
-        raise SamplesError(f"{file}: {error}") from error
 
 
 def _along(table: pa.Table, way: Sequence[Step]) -> pa.Table:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from landspeed.results.bundle import LINKS, OutputError
-from landspeed.results.sample_columns import convert_links, read_integers, write_table
-from landspeed.results.samples_reader import SamplesError
+from landspeed.results.sample_columns import SamplesError, convert_links, read_integers, write_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

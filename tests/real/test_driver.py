@@ -19,9 +19,10 @@ from landspeed.worlds.real import inventory as inventory_module
 from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.gate import pass_gate
-from landspeed.worlds.real.inventory import InventoryHost, read_variables, write_inventory
+from landspeed.worlds.real.inventory import InventoryHost, write_inventory
 from landspeed.worlds.real.runner import explain
 from landspeed.worlds.real.shaping import shape_links
+from landspeed.worlds.real.variables import read_variables
 from tests.support.path_record import path_record
 from tests.support.places import ROOT
 from tests.support.real_fixtures import lab_scenario, write_lab_scenario

@@ -22,9 +22,10 @@ from landspeed.results.bundle import load_record
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.fleet_collected import make_fleet_bundle, start_check
-from landspeed.worlds.real.inventory import read_plan, read_variables, write_variables
+from landspeed.worlds.real.inventory import read_plan
 from landspeed.worlds.real.runner import PLAYBOOKS
 from landspeed.worlds.real.unchanged import check_figures
+from landspeed.worlds.real.variables import read_variables, write_variables
 
 SENDERS, RECEIVERS = ("geneva", "amsterdam"), ("chicago", "tokyo")
 

@@ -18,7 +18,8 @@ from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.worlds.real.collected import unpack
 from landspeed.worlds.real.errors import RealError
-from landspeed.worlds.real.inventory import InventoryHost, read_hosts, read_plan, read_variables, write_inventory
+from landspeed.worlds.real.inventory import InventoryHost, read_hosts, read_plan, write_inventory
+from landspeed.worlds.real.variables import read_variables
 from tests.support.fuzzing import JSON, TEXTS, damaged, damaged_bytes, examples
 from tests.support.real_fixtures import write_lab_scenario
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from landspeed.results.facts import RealFacts
-from landspeed.worlds.real.inventory import read_variables, write_variables
 from landspeed.worlds.real.runner import PLAYBOOKS
+from landspeed.worlds.real.variables import read_variables, write_variables
 from tests.lab.lab import Lab
 from tests.support.emu_fixtures import wait_until
 from tests.support.lab_fixtures import (  # noqa: F401  (fixtures)

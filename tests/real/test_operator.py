@@ -12,7 +12,7 @@ import pytest
 
 from landspeed.worlds.real import runner
 from landspeed.worlds.real.errors import PlayFailed
-from landspeed.worlds.real.inventory import read_variables
+from landspeed.worlds.real.variables import read_variables
 from tests.support.real_fixtures import write_lab_scenario
 
 WITHOUT = """

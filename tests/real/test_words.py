@@ -15,9 +15,9 @@ from landspeed.cli.main import main
 from landspeed.results.bundle import load_record
 from landspeed.results.facts import RealFacts
 from landspeed.worlds.real import runner
-from landspeed.worlds.real.inventory import read_variables
 from landspeed.worlds.real.runner import PlaybookProgress
 from landspeed.worlds.real.unchanged import playbooks_sha256
+from landspeed.worlds.real.variables import read_variables
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from tests.support.real_fixtures import write_lab_scenario
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from landspeed.results.parquet_file import read_parquet
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError, convert_links, convert_samples
-from landspeed.results.samples_reader import read_parquet
 from tests.support.results_fixture import write_samples
 
 HEADER = ",".join(SAMPLE_COLUMNS)

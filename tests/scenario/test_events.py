@@ -8,7 +8,8 @@ import pytest
 from landspeed.base.errors import ScenarioError
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.load import load_scenario
-from landspeed.scenario.plan.plan import Event, Plan, QueueParameters
+from landspeed.scenario.plan.direction import QueueParameters
+from landspeed.scenario.plan.plan import Event, Plan
 from landspeed.scenario.theory import physics as ph
 from landspeed.worlds.emu.guest.shaping.packet_limit import enough_packets, packet_limit
 from landspeed.worlds.registry import plan_for

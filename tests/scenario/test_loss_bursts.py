@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from landspeed.scenario.file.load import load_scenario
-from landspeed.scenario.plan.plan import IMPAIRMENTS
+from landspeed.scenario.plan.direction import IMPAIRMENTS
 from landspeed.worlds.emu.guest.shaping.encode_netem import impairments, words
 from landspeed.worlds.registry import plan_for
 from tests.support.emu_fixtures import measure, plan_of, request, scenario, transfer

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from landspeed.scenario.file.load import load_scenario
+from landspeed.scenario.plan.direction import Direction
 from landspeed.scenario.plan.limits import Physics
 from landspeed.scenario.plan.plan import (
     Calibration,
     Contest,
-    Direction,
     Event,
     Expect,
     Flow,
@@ -107,7 +107,7 @@ def test_importing_the_plan_is_light() -> None:
         "landspeed.base.version",
         "landspeed.scenario",
         "landspeed.scenario.plan",
-        *(f"landspeed.scenario.plan.{name}" for name in ("limits", "plan", "recorded", "trace")),
+        *(f"landspeed.scenario.plan.{name}" for name in ("direction", "limits", "plan", "recorded", "trace")),
     ]
 
 

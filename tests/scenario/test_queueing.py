@@ -7,17 +7,8 @@ from typing import Any
 
 import pytest
 
-from landspeed.scenario.plan.plan import (
-    Calibration,
-    Direction,
-    Event,
-    Flow,
-    Link,
-    Node,
-    Plan,
-    QueueParameters,
-    Transfer,
-)
+from landspeed.scenario.plan.direction import Direction, QueueParameters
+from landspeed.scenario.plan.plan import Calibration, Event, Flow, Link, Node, Plan, Transfer
 from landspeed.scenario.resolve.flows import UNKNOWN
 from landspeed.scenario.theory.ack_path import ack_path
 from landspeed.scenario.theory.queueing import prove_queueing

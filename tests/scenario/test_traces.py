@@ -17,7 +17,8 @@ import pytest
 
 from landspeed.base.errors import ScenarioError
 from landspeed.scenario.file.load import load_scenario
-from landspeed.scenario.plan.plan import Direction, Plan
+from landspeed.scenario.plan.direction import Direction
+from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.plan.trace import Trace
 from landspeed.scenario.traces import made_traces
 from landspeed.worlds.registry import plan_for

@@ -25,7 +25,7 @@ def first_line(*words: str | Path) -> str:
 
 
 def test_the_command_and_the_package_tell_it() -> None:
-    assert first_line(sys.executable, "-m", "landspeed.cli.main", "--version") == f"landspeed {__version__}"
+    assert first_line(sys.executable, "-m", "landspeed", "--version") == f"landspeed {__version__}"
     assert (landspeed.__version__, importlib.metadata.version("landspeed")) == (__version__, __version__)
 
 

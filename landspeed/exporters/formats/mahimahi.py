@@ -7,7 +7,8 @@ repeats from its end, so it is as long as it takes for its number of packets to 
 from __future__ import annotations
 
 from landspeed.exporters.exporter import Exported, Exporter, ExportError
-from landspeed.scenario.plan.plan import Direction, Plan
+from landspeed.scenario.plan.direction import Direction
+from landspeed.scenario.plan.plan import Plan
 
 PACKET_BYTES = 1500
 MOST_BPS = 2 * 10**9

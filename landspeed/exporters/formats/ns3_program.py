@@ -14,7 +14,8 @@ from landspeed.base.version import __version__
 from landspeed.exporters.addresses import interfaces, own_address, routes
 from landspeed.exporters.exporter import Exported, Exporter, ExportError
 from landspeed.exporters.stock_qdiscs import left_out
-from landspeed.scenario.plan.plan import Direction, Flow, Link
+from landspeed.scenario.plan.direction import Direction
+from landspeed.scenario.plan.plan import Flow, Link
 
 PPP_BYTES = 2
 CONTROLS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr", "vegas": "TcpVegas", "htcp": "TcpHtcp",

@@ -10,7 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from landspeed.results.samples_reader import Samples, read_parquet
+from landspeed.results.parquet_file import read_parquet
+from landspeed.results.samples_reader import Samples
 from landspeed.results.socket_columns import OWNER_COLUMNS, SOCKET_COLUMNS, SOCKETS
 
 if TYPE_CHECKING:

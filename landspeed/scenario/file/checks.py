@@ -11,7 +11,8 @@ from landspeed.base.units import SIZE, format_exact, format_probability
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer
-from landspeed.scenario.file.model import LinkSection, ScenarioFile, TransferSection
+from landspeed.scenario.file.model import ScenarioFile, TransferSection
+from landspeed.scenario.file.model_links import LinkSection
 from landspeed.scenario.file.model_recorded import ExpectSection
 from landspeed.scenario.file.network_checks import check_network, either
 

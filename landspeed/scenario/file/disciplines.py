@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError, core_schema
 from landspeed.base.near import meant
 from landspeed.base.units import RATE, BucketSize, Perturbation, Probability, Rate, SojournTime, format_exact
 from landspeed.scenario.file.key_names import plan_values
-from landspeed.scenario.plan.plan import DisciplineName, QueueParameters
+from landspeed.scenario.plan.direction import DisciplineName, QueueParameters
 from landspeed.scenario.theory import physics as ph
 
 Flows = Annotated[int, Field(ge=1, le=65_536)]

@@ -6,7 +6,8 @@ import itertools
 
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
-from landspeed.scenario.file.model import FlowSection, LinkSection, ScenarioFile
+from landspeed.scenario.file.model import FlowSection, ScenarioFile
+from landspeed.scenario.file.model_links import LinkSection
 from landspeed.scenario.plan.routing import Edge, Routes
 
 MORE_SHOWN = 8

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from landspeed.scenario.file.model import NAME_PATTERN, ScenarioFile
+from landspeed.scenario.file.model import ScenarioFile
+from landspeed.scenario.file.model_links import NAME_PATTERN
 
 MERGED = (
     "BusSection",

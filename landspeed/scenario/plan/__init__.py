@@ -1,5 +1,6 @@
 """The plan: the whole work of a run in plain numbers, for processes that never see the scenario.
 
+direction.py  One direction of a link in the plan: its queue with the discipline's parameters, its rate
 duration.py   Expected duration of a plan's transfer
 flow_path.py  The path of one flow of a network, as a plan of its own
 limits.py     Limits of a flow, and other figures that follow from a plan and are shown beside the work

@@ -18,10 +18,12 @@ from landspeed.scenario.file.events import plan_events
 from landspeed.scenario.file.flow_transfer import flow_transfer
 from landspeed.scenario.file.key_names import plan_name
 from landspeed.scenario.file.load import LoadedScenario
-from landspeed.scenario.file.model import DirectionSection, HostSection, ScenarioFile
-from landspeed.scenario.file.model import LinkSection as ScenarioLink
+from landspeed.scenario.file.model import ScenarioFile
+from landspeed.scenario.file.model_links import DirectionSection, HostSection
+from landspeed.scenario.file.model_links import LinkSection as ScenarioLink
 from landspeed.scenario.file.network_routes import host_names, node_names
-from landspeed.scenario.plan.plan import Calibration, Direction, Event, Link, Node, Plan
+from landspeed.scenario.plan.direction import Direction
+from landspeed.scenario.plan.plan import Calibration, Event, Link, Node, Plan
 from landspeed.scenario.plan.trace import Trace
 from landspeed.scenario.resolve.flows import planned_routes, unproved_flows, with_physics
 from landspeed.scenario.resolve.recorded import contest_facts

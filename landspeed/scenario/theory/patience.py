@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from landspeed.scenario.theory.timing import data_rtt_ns
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Direction, Event, Plan
+    from landspeed.scenario.plan.direction import Direction
+    from landspeed.scenario.plan.plan import Event, Plan
 
 USUAL_STALL_NS, MOST_STALL_NS = 30 * 10**9, 24 * 3600 * 10**9  # of a transfer tool that is not told, and at most
 LEAST_TIMEOUT_NS, MOST_TIMEOUT_NS = 200_000_000, 120 * 10**9  # Linux: TCP_RTO_MIN, TCP_RTO_MAX

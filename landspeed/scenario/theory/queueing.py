@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from landspeed.base.limits import LINE_RATE
+from landspeed.scenario.plan.direction import Direction
 from landspeed.scenario.plan.flow_path import steps, subflows
-from landspeed.scenario.plan.plan import Direction, Event, Link, Plan
+from landspeed.scenario.plan.plan import Event, Link, Plan
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import data_rtt_ns, packet_mtu, path_mtu
 

@@ -15,7 +15,8 @@ from landspeed.scenario.plan.flow_path import subflows
 from landspeed.scenario.theory import physics as ph
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Direction, Link, Node, Plan
+    from landspeed.scenario.plan.direction import Direction
+    from landspeed.scenario.plan.plan import Link, Node, Plan
 
 ECHO_PAYLOAD_BYTES = 56  # what ping sends when it is not told (ping(8))
 ICMP_HEADER_BYTES = 8  # RFC 792, RFC 4443

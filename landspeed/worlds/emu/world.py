@@ -24,8 +24,9 @@ from landspeed.results.record import RunRecord
 from landspeed.scenario.file.capabilities import SPECIAL_KEYS, Capabilities
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.load import LoadedScenario
+from landspeed.scenario.plan.direction import DisciplineName
 from landspeed.scenario.plan.flow_path import path_of
-from landspeed.scenario.plan.plan import DisciplineName, Plan
+from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.built_programs import program_trouble
 from landspeed.worlds.distribution import how_to_install
 from landspeed.worlds.emu import evidence_decoding, hop_delays, machine

@@ -12,6 +12,7 @@ inventory.py         The inventory of a real attempt, written from a scenario: h
 runner.py            Runs a playbook through ansible-runner and tells what happens, a line a task
 shaping.py           The plan's links as lines for `tc qdisc add`
 unchanged.py         Comparison of what runs with what was rehearsed: figures of the inventory
+variables.py         Files of an inventory in YAML: which there are, what they say, and how one is written
 watched.py           Watch of the hosts during an attempt: kept in its bundle
 world.py             The real world: what real servers honour
 

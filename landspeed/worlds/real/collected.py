@@ -23,8 +23,9 @@ from landspeed.worlds.engine.command import engine_commands
 from landspeed.worlds.engine.result import ResultError, parse_result
 from landspeed.worlds.real.archive import unpack
 from landspeed.worlds.real.beside_rehearsal import compare
-from landspeed.worlds.real.inventory import read_hosts, read_variables
+from landspeed.worlds.real.inventory import read_hosts
 from landspeed.worlds.real.unchanged import differences, other_figures, playbooks_sha256, rehearsed_otherwise
+from landspeed.worlds.real.variables import read_variables
 from landspeed.worlds.real.watched import keep_watch, with_watch
 
 GATE_VARIABLES = {

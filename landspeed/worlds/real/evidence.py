@@ -9,7 +9,7 @@ from landspeed.results.bundle import EVIDENCE, OutputError
 from landspeed.results.evidence_chain import ChainEntry, write_chain
 from landspeed.results.signature import sign
 from landspeed.worlds.engine.command import ENGINE_BINARY
-from landspeed.worlds.real.inventory import variable_files
+from landspeed.worlds.real.variables import variable_files
 
 OWN_FILES = ("hosts.yml", "group_vars/all/plan.yml", "group_vars/all/rehearsal.yml")
 """What landspeed itself wrote into an inventory. Of all others the bundle has the hash alone: they may be secret."""

@@ -17,14 +17,8 @@ from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import Flow, Plan
 from landspeed.worlds.engine.command import ENGINE_PORT, receive_command, send_command
 from landspeed.worlds.real.errors import RealError
-from landspeed.worlds.real.inventory import (
-    GROUPS,
-    InventoryHost,
-    figures_sha256,
-    plan_variables,
-    read_variables,
-    write_files,
-)
+from landspeed.worlds.real.inventory import GROUPS, InventoryHost, figures_sha256, plan_variables, write_files
+from landspeed.worlds.real.variables import read_variables
 
 MOST_FLOWS_AT_A_RECEIVER = 64
 LAST_PORT = ENGINE_PORT + MOST_FLOWS_AT_A_RECEIVER - 1

@@ -32,8 +32,8 @@ from landspeed.worlds.real.collected import (
     told_by_engine,
 )
 from landspeed.worlds.real.fleet import node_names
-from landspeed.worlds.real.inventory import read_variables
 from landspeed.worlds.real.unchanged import differences, other_figures, rehearsed_otherwise
+from landspeed.worlds.real.variables import read_variables
 from landspeed.worlds.real.watched import Watched, bytes_checks, keep_watch, path_check, watch_checks
 
 START_MOST_S = 0.010

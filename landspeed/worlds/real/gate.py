@@ -8,7 +8,8 @@ from pathlib import Path
 from landspeed.results.bundle import list_bundles, load_record
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.real.errors import RealError
-from landspeed.worlds.real.inventory import engine_identity, write_variables
+from landspeed.worlds.real.inventory import engine_identity
+from landspeed.worlds.real.variables import write_variables
 
 
 @dataclass(frozen=True)

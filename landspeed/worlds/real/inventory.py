@@ -12,20 +12,17 @@ Nothing secret is in what is written here.
 from __future__ import annotations
 
 import hashlib
-import io
 import ipaddress
 import json
 import re
 import shlex
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML, YAMLError
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode
 
 from landspeed.base.json_form import object_of
@@ -35,10 +32,17 @@ from landspeed.worlds.engine.command import ENGINE_BINARY, ENGINE_PORT, receive_
 from landspeed.worlds.engine.identity import engine_build
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.shaping import LATE_TIMERS_NS, shape_links
+from landspeed.worlds.real.variables import (
+    AGAIN,
+    read_mapping,
+    read_variables,
+    variable_files,
+    variable_names,
+    yaml_text,
+)
 
 MAN_PAGE = ENGINE_BINARY.parent.parent / "landspeed-engine.1"
 ENGINE_UNIT = MAN_PAGE.parent / "systemd" / "landspeed-engine.service"
-AGAIN = "mend it, or write the inventory again with `--again`"
 HOST_OPTIONS = ("address", "interface", "jump", "ssh_config")
 HOST_FORM = "user@host, with any of ,address=IP ,interface=NIC ,jump=user@host ,ssh_config=FILE"
 OF_A_MACHINE = (
@@ -266,9 +270,9 @@ def write_files(
     (folder / "group_vars" / "all").mkdir(parents=True, exist_ok=True)
     (folder / "host_vars").mkdir(exist_ok=True)
     head = f"# Written by `landspeed real inventory` from {plan.scenario_file}.\n"
-    (folder / "hosts.yml").write_text(head + _yaml({"all": {"children": children}}))
+    (folder / "hosts.yml").write_text(head + yaml_text({"all": {"children": children}}))
     figures = head + "# The plan's figures; changing one here is no change of the plan: change the scenario.\n"
-    (folder / "group_vars" / "all" / "plan.yml").write_text(figures + _yaml(variables))
+    (folder / "group_vars" / "all" / "plan.yml").write_text(figures + yaml_text(variables))
     (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
     (folder / "scenario.yaml").write_text(loaded.text_resolved)
 
@@ -300,7 +304,7 @@ def read_hosts(folder: Path) -> dict[str, list[str]]:
         RealError: a file cannot be read, or sender or receiver is missing; the message has file and line.
     """
     for file in variable_files(folder):
-        _mapping(file, YAML().compose, MappingNode)
+        read_mapping(file, YAML().compose, MappingNode)
     file = folder / "hosts.yml"
     wanted = "a host in landspeed_senders and one in landspeed_receivers are wanted"
     groups = object_of(object_of(read_variables(file).get("all")).get("children"))
@@ -337,67 +341,3 @@ def _check_addresses(folder: Path, groups: dict[str, Any], found: dict[str, list
         said = ", ".join(f"{name}: {address}" for name, address in addresses.items())
         wanted = "landspeed_address is each host's own IP address on the path, all of one version"
         raise RealError(f"{folder / 'hosts.yml'}: {wanted}, and not {said}; {AGAIN}")
-
-
-def variable_files(folder: Path) -> list[Path]:
-    """Files of an inventory in which Ansible looks for variables, but hosts.yml."""
-    found = (each for part in ("group_vars", "host_vars") for each in (folder / part).rglob("*"))
-    return sorted(each for each in found if each.is_file() and each.suffix in {"", ".yml", ".yaml", ".json"})
-
-
-def variable_names(file: Path) -> Iterator[str]:
-    """Names of all that a file of the inventory says, on every level; none of an encrypted one.
-
-    Raises:
-        RealError: it cannot be read; the message names file and line.
-    """
-    left: list[Any] = [_mapping(file, YAML().compose, MappingNode)]
-    while left:
-        node = left.pop()
-        if isinstance(node, MappingNode):
-            pairs: list[tuple[Any, Any]] = node.value
-            yield from (str(name.value) for name, _ in pairs)
-            left += (value for _, value in pairs)
-
-
-def read_variables(file: Path) -> dict[str, Any]:
-    """Variables of a file of the inventory; none when it is not there.
-
-    Raises:
-        RealError: it cannot be read, or is no mapping of names to values; the message names file and line.
-    """
-    return (_mapping(file, YAML(typ="safe").load, dict) if file.exists() else None) or {}
-
-
-def _mapping(file: Path, read: Callable[[str], Any], kind: type) -> Any:
-    """Read a file's YAML; empty if it has no content or is encrypted by Ansible Vault.
-
-    Raises:
-        RealError: it is no YAML, or not of this kind.
-    """
-    try:
-        text = file.read_text()
-        found = None if text.startswith("$ANSIBLE_VAULT") else read(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{file}:{mark.line + 1}" if mark else str(file)
-        raise RealError(f"{where}: not YAML: {error.problem or error.context}; {AGAIN}") from error
-    except (YAMLError, OSError, ValueError) as error:
-        raise RealError(f"{file}: not YAML: {' '.join(str(error).split())}; {AGAIN}") from error
-    if found is not None and not isinstance(found, kind):
-        raise RealError(f"{file}: expected names and values; {AGAIN}")
-    return found
-
-
-def write_variables(file: Path, head: str, variables: dict[str, Any]) -> None:
-    """A file of variables with a comment above."""
-    file.write_text(f"# {head}\n" + _yaml(variables))
-
-
-def _yaml(data: Any) -> str:
-    yaml = YAML()
-    yaml.default_flow_style = False
-    yaml.width = 4096
-    out = io.StringIO()
-    yaml.dump(data, out)
-    return out.getvalue()

@@ -12,7 +12,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from landspeed.scenario.plan.plan import Direction, Link, Plan
+from landspeed.scenario.plan.direction import Direction
+from landspeed.scenario.plan.plan import Link, Plan
 from landspeed.scenario.theory.timing import link_name
 from landspeed.worlds.emu.guest.shaping.direction_options import VETH_HEADER_BYTES, direction_options
 from landspeed.worlds.emu.guest.shaping.encode_netem import words as netem_words

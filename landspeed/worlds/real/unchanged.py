@@ -13,18 +13,10 @@ from landspeed.results.tool_result import ToolResult
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.fleet import fleet_variables, node_names
-from landspeed.worlds.real.inventory import (
-    AGAIN,
-    FREE,
-    OF_A_MACHINE,
-    plan_variables,
-    read_hosts,
-    read_variables,
-    variable_files,
-    variable_names,
-)
+from landspeed.worlds.real.inventory import FREE, OF_A_MACHINE, plan_variables, read_hosts
 from landspeed.worlds.real.runner import PLAYBOOKS
 from landspeed.worlds.real.shaping import LATE_TIMERS_NS
+from landspeed.worlds.real.variables import AGAIN, read_variables, variable_files, variable_names
 
 OWN_PLACES = ("landspeed_scenario_file",)  # also depends on the folder in which a command is given
 

@@ -9,17 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from landspeed.scenario.plan.plan import (
-    Calibration,
-    Direction,
-    Event,
-    Flow,
-    Link,
-    Node,
-    Plan,
-    QueueParameters,
-    Transfer,
-)
+from landspeed.scenario.plan.direction import Direction, QueueParameters
+from landspeed.scenario.plan.plan import Calibration, Event, Flow, Link, Node, Plan, Transfer
 from landspeed.scenario.plan.trace import Trace
 from landspeed.worlds.emu.guest.job import FlowJob, Job, SamplerJob
 

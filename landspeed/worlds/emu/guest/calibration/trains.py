@@ -30,7 +30,8 @@ from landspeed.worlds.emu.guest.shaping.direction_options import burst_bytes
 from landspeed.worlds.emu.guest.shaping.link_qdiscs import host_burst_bytes, shaped_device
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Direction, Link
+    from landspeed.scenario.plan.direction import Direction
+    from landspeed.scenario.plan.plan import Link
 
 TRAIN_AHEAD_NS = 1_000_000_000  # long enough to hand over a whole train before its first packet leaves
 OVERLOAD = 1.25  # a train comes so much faster than the bottleneck's rate

@@ -13,7 +13,8 @@ from landspeed.worlds.emu.guest.shaping.encode_netem import impairments
 from landspeed.worlds.emu.guest.shaping.packet_limit import packet_limit
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Direction, Link, Plan
+    from landspeed.scenario.plan.direction import Direction
+    from landspeed.scenario.plan.plan import Link, Plan
 
 VETH_HEADER_BYTES = 14  # what a veth's qdisc counts beyond the IP packet
 SUPER_PACKET_BUCKET_BYTES = 200_000  # a super-packet with the headers of all its segments

@@ -9,7 +9,8 @@ from landspeed.scenario.theory.timing import packet_mtu
 from landspeed.worlds.emu.guest.shaping.direction_options import VETH_HEADER_BYTES, bucket_rate
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Direction, Link, Plan
+    from landspeed.scenario.plan.direction import Direction
+    from landspeed.scenario.plan.plan import Link, Plan
 
 CAKE_OVERHEAD = 4  # kernel's memory for a small packet, of its bytes; CAKE counts that memory
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from landspeed.worlds.emu.guest.network.netlink import attribute
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Direction
+    from landspeed.scenario.plan.direction import Direction
 
 UINT32_MAX = (1 << 32) - 1
 # linux/pkt_sched.h

@@ -1,0 +1,135 @@
+"""The scenario file's hosts, routers and links, with the directions of a link, as models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from landspeed.base.loss_units import LossShare
+from landspeed.base.units import Delay, Distance, Mtu, Probability, Queue, Rate
+from landspeed.scenario.file.disciplines import Discipline
+from landspeed.scenario.file.position import Position
+from landspeed.scenario.file.section import Section, Text
+from landspeed.scenario.traces.trace_file import TraceSource
+
+NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, examples=["chicago"])]
+Framing = Literal["ethernet", "pos"]
+
+
+class BusSection(Section):
+    """Capacity of the machine behind the network interface: limits by PCI-X, memory, one CPU."""
+
+    rate: Rate = Field(description="Bits of IP packets per second")
+    fitted: bool = Field(
+        False, description="true: computed from the recorded result, so it predicts nothing; reports say so"
+    )
+    why: Text | None = Field(None, description="Where the figure comes from")
+
+
+class HostSection(Section):
+    """An end of the path, or a node of a network at which flows begin or end. It forwards nothing."""
+
+    role: Literal["sender", "receiver"] | None = Field(
+        None, description="sender (the first node) or receiver; only in a path, not in a network"
+    )
+    place: Text | None = Field(None, description="City, for the table and the report")
+    position: Position | None = Field(
+        None, description="Latitude and longitude; distances and the map are computed from them"
+    )
+    label: Text | None = Field(None, description="Recorded name of the machine")
+    address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
+    nic: Rate | None = Field(
+        None,
+        description="Line rate of the network interface; default: that of the host's link. Not lower than that",
+    )
+    bus: BusSection | None = Field(
+        None, description="How much the machine behind the interface can move, if that is a limit"
+    )
+    send_jitter: Delay | None = Field(
+        None, description="Instead of the file's send_jitter: how much the times vary at which this host sends"
+    )
+    hardware: Text | None = Field(None, description="Note: machine, CPU, network interface")
+    software: Text | None = Field(None, description="Note: operating system, program, versions")
+
+
+class RouterSection(Section):
+    """Notes on a router of the path. A router without an entry here is allowed."""
+
+    place: Text | None = Field(None, description="City, for the table and the report")
+    position: Position | None = Field(
+        None, description="Latitude and longitude; distances and the map are computed from them"
+    )
+    label: Text | None = Field(None, description="Recorded name of the router")
+    address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
+
+
+class DirectionSection(Section):
+    """Keys of a link's direction. On a link they mean both directions unless `reverse` says otherwise."""
+
+    one_way_delay: Delay | None = Field(None, description="Propagation delay of this direction")
+    line_rate: Rate | None = Field(
+        None, description="Rate of the line, framing included, up to 1 Tbit/s; default: the file's line_rate"
+    )
+    queue: Queue | None = Field(
+        None,
+        description="Buffer before the line, in bytes or BDP, without packets in flight; in BDP, at least 10 packets. "
+        "A host has none before its own line, and its sockets wait; under `reverse` of the receiver's link it gets one",
+    )
+    discipline: Discipline | None = Field(
+        None, description="How the queue is managed: a name, or a name with its parameters; default fifo"
+    )
+    trace: TraceSource | None = Field(
+        None,
+        description="Rate, delay and loss over time, in place of these keys: a file, or a mapping; none: no trace",
+    )
+    packet_limit: int | None = Field(
+        None,
+        ge=1,
+        le=2**32 - 1,
+        description="Packets in flight and in the queue that the emulation may hold; default: computed, with a reserve",
+    )
+    loss: LossShare | None = Field(
+        None,
+        description="Probability that a packet is lost; or `{every: N}`: each N-th packet is, counted from the start "
+        "of the transfer",
+    )
+    loss_burst: float | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Mean number of packets lost in a row (Gilbert's chain of two states); `loss` is still the share "
+        "of all packets; default: losses are independent",
+    )
+    corrupt: Probability | None = Field(None, description="Probability that a bit of a packet is flipped")
+    duplicate: Probability | None = Field(None, description="Probability that a packet arrives twice")
+    reorder: Probability | None = Field(None, description="Probability that a packet skips the delay")
+    jitter: Delay | None = Field(
+        None,
+        description="The delay varies by up to this, up and down; at most the delay; packets keep their order, so that "
+        "on a busy line the mean delay grows",
+    )
+
+
+class ReverseSection(DirectionSection):
+    """The direction from receiver to sender, where it differs from the forward one."""
+
+
+class LinkSection(DirectionSection):
+    """A link between two neighbouring nodes; its own keys describe the forward direction, from `from` to `to`."""
+
+    from_: Name = Field(alias="from", description="The node nearer to the sender; of a network: either end")
+    to: Name = Field(description="The node nearer to the receiver; of a network: the other end")
+    name: Name | None = Field(None, description="Distinguishes links of a network between the same two nodes")
+    rtt: Delay | None = Field(None, description="Instead of one_way_delay: both directions together, split evenly")
+    distance: Distance | None = Field(None, description="Terrestrial distance, for the score")
+    mtu: Mtu | None = Field(
+        None,
+        description="Largest IP packet, 576 B (IPv6: 1280 B) to 65535 B; default: the file's. A path has the smallest",
+    )
+    framing: Framing | None = Field(
+        None, description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH)"
+    )
+    reverse: ReverseSection | None = Field(None, description="The other direction, where it differs")

@@ -1,0 +1,121 @@
+"""One direction of a link in the plan: its queue with the discipline's parameters, its rate, its delay, its chances."""
+
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from landspeed.scenario.plan.trace import Trace
+
+DisciplineName: TypeAlias = Literal[
+    "fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "sfq", "cake", "tbf"
+]
+
+IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
+    "loss": "probability",
+    "loss_burst": "packets",
+    "loss_every": "packets",
+    "corrupt": "probability",
+    "duplicate": "probability",
+    "reorder": "probability",
+    "jitter_ns": "time",
+}
+"""Fields of a direction that leave to chance what happens to a packet, and what they are; at zero they do nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueParameters:
+    """The parameters of a direction's discipline, all of them; None where the discipline has no such thing.
+
+    `min_bytes`, `max_bytes`, `probability`, `weight_log` (its weight is 1/2^weight_log): RED. `target_ns`,
+    `interval_ns`, `ce_threshold_ns` (None: off): CoDel.
+    `target_ns`, `update_ns`, `alpha`, `beta` (sixteenths): PIE. DualPI2 has these (of 1/256 Hz),
+    `ce_threshold_ns`, `coupling` and `classic_share` (percent). `quantum_bytes` None: a packet of the link's MTU with
+    the header that a world counts. `depth_packets`, `perturb_ns`: SFQ. `rtt_ns`, `ack_filter`, `isolation`: CAKE.
+    `rate_bps`, `burst_bytes`: the token bucket.
+    """
+
+    ecn: bool | None = None
+    min_bytes: int | None = None
+    max_bytes: int | None = None
+    weight_log: int | None = None
+    probability: float | None = None
+    target_ns: int | None = None
+    interval_ns: int | None = None
+    ce_threshold_ns: int | None = None
+    update_ns: int | None = None
+    alpha: int | None = None
+    beta: int | None = None
+    coupling: int | None = None
+    classic_share: int | None = None
+    flows: int | None = None
+    quantum_bytes: int | None = None
+    depth_packets: int | None = None
+    perturb_ns: int | None = None
+    rtt_ns: int | None = None
+    ack_filter: bool | None = None
+    isolation: Literal["triple-isolate", "flows", "hosts", "flowblind"] | None = None
+    rate_bps: int | None = None
+    burst_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Direction:
+    """One direction of a link: a queue drained at the line rate, then the propagation delay.
+
+    Where a trace says what a figure is over time, the figure here is its mean over the transfer: what theory goes by,
+    and what holds before the transfer.
+    """
+
+    delay_ns: int
+    rate_bps: int  # line rate, framing included
+    queue_bytes: int
+    packet_limit: int | None = None  # as asked: packets that the emulation may hold, in flight and queued
+    can_queue: bool  # False only when proved: whatever can arrive, arrives no faster than it leaves
+    loss: float = 0.0  # probabilities, 0…1
+    loss_burst: float = 0.0  # packets lost in a row, in the mean; 0: each is lost for itself
+    loss_every: int = 0  # each so many-th packet is lost, of which `loss` is the share; 0: chance decides
+    corrupt: float = 0.0
+    duplicate: float = 0.0
+    reorder: float = 0.0
+    jitter_ns: int = 0
+    discipline: DisciplineName = "fifo"
+    parameters: QueueParameters | None = None  # of the discipline; None: it has none
+    trace: Trace | None = None
+    seed: int = 0  # derived from the plan's seed, the link's index and the direction
+
+    @property
+    def impairments(self) -> dict[str, float]:
+        """Random impairments of packets here: the fields of `IMPAIRMENTS` that are not zero, in their order."""
+        found = {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
+        return (
+            found
+            if self.loss
+            else {name: value for name, value in found.items() if name not in ("loss_burst", "loss_every")}
+        )
+
+    @property
+    def respaces(self) -> bool:
+        """True if chance changes the spacing of packets, so that they may come closer together than they were sent."""
+        return bool(self.jitter_ns or self.reorder or self.duplicate)
+
+    @property
+    def rates_bps(self) -> list[int]:
+        """Every rate that the line has, by itself or by its trace."""
+        return [self.rate_bps, *((self.trace and self.trace.rate_bps) or [])]
+
+    @property
+    def delays_ns(self) -> list[int]:
+        """All delays: the planned one, and those of the trace."""
+        return [self.delay_ns, *((self.trace and self.trace.delay_ns) or [])]
+
+    @property
+    def loss_events(self) -> float:
+        """Share of the packets at which a loss begins, for a sender to whom one window's losses are one."""
+        return 1 - (1 - self.loss / max(self.loss_burst, 1)) * (1 - self.corrupt)
+
+    @property
+    def losses_in_a_row(self) -> float:
+        """Mean number of packets lost in a row, once one is lost; infinite if none arrives."""
+        return max(1 / (1 - self.loss), self.loss_burst) if self.loss < 1 else float("inf")
