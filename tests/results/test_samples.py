@@ -132,7 +132,7 @@ def test_nobody_else_opens_a_parquet_file() -> None:
         for file in (ROOT / "landspeed").rglob("*.py")
         if "read_table" in file.read_text() or "ParquetFile" in file.read_text()
     }
-    assert found == {"landspeed/results/samples_reader.py"}
+    assert found == {"landspeed/results/parquet_file.py"}
 
 
 def test_a_recovery_is_counted_once_in_a_round_trip(tmp_path: Path) -> None:
