@@ -171,14 +171,19 @@ def test_each_rule_ends_the_flows_at_its_limit_and_not_before(
     first, now = (looks.look(["eth1"], module=False) for _ in range(2))
     first["nics"]["eth1"]["counters"]["drop"]["rx_dropped"] = 1  # four less than now
     flow = flow_of(watch, tmp_path, lines=progress(20.0, 30, retransmits=100))
-    assert watch.broken_rule(rules, first, now, [flow]) == why
+    broken = watch.broken_rule(rules, first, now, [flow])
+    assert broken.why == why
+    assert bool(broken.remedy) == bool(why)
 
 
 def test_a_lost_link_ends_the_flows(watch: ModuleType, looks: ModuleType, tmp_path: Path) -> None:
     first = looks.look(["eth1"], module=False)
     (tmp_path / "class/net/eth1/operstate").write_text("down\n")
     now = looks.look(["eth1"], module=False)
-    assert watch.broken_rule({}, first, now, []) == "the NIC eth1 has lost its link"
+    assert watch.broken_rule({}, first, now, []) == (
+        "the NIC eth1 has lost its link",
+        "look at cable, optics and switch port",
+    )
 
 
 @pytest.fixture(name="watched")
@@ -218,7 +223,8 @@ def test_a_watch_ends_with_its_flows_and_says_what_it_saw(watched: Path) -> None
     assert len(lines) == 4
     assert lines[1]["flows"]["f"] == {"time_s": 30.0, "bytes": 75_000_000, "goodput_bps": 20e6, "retransmits": 0}
     said = "flow f: 20.00 Mbit/s in the last 10 s, at least 30.00 Mbit/s"
-    assert json.loads((watched / "abort.json").read_text())["why"] == said
+    ended = json.loads((watched / "abort.json").read_text())
+    assert (ended["why"], ended["remedy"]) == (said, "see what bound it; or --floor")
     for name in ("before.json", "after.json"):
         assert json.loads((watched / name).read_text())["nics"]["eth1"]["optics"]["celsius"] == 41.53
     assert not list(watched.glob(".*"))

@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from landspeed_look import Look, Nic, look, told
 from landspeed_route import Stream, add_flow_labels, streams, trace
@@ -119,8 +119,15 @@ class Flow:
         return self.line.get("retransmits", 0) * segment_bytes / sent if sent else 0.0
 
 
-def broken_rule(rules: Rules, first: Look, now: Look, flows: list[Flow]) -> str:
-    """The rule that is broken, in words; empty: none.
+class Broken(NamedTuple):
+    """A rule that is broken: how, and what there is to do. Empty: none is."""
+
+    why: str = ""
+    remedy: str = ""
+
+
+def broken_rule(rules: Rules, first: Look, now: Look, flows: list[Flow]) -> Broken:
+    """The first rule that is broken.
 
     Args:
         rules: from job.json; one that is not there, or null, does not hold.
@@ -129,12 +136,13 @@ def broken_rule(rules: Rules, first: Look, now: Look, flows: list[Flow]) -> str:
     """
     heat, most = now["heat_celsius"], rules.get("heat_celsius")
     if most is not None and heat is not None and heat > most:
-        return f"the host is too hot: {heat:g} °C, at most {most:g} °C"
+        return Broken(f"the host is too hot: {heat:g} °C, at most {most:g} °C", "look at its fans; or --most-heat")
     for device, nic in now["nics"].items():
         before = {name: value for _, name, value in _counters(first["nics"].get(device, nic))}
-        if why := _broken_by_nic(rules, device, nic, before):
-            return why
-    return next(filter(None, (_broken_by_flow(rules, flow) for flow in flows if flow.running and flow.line)), "")
+        if (broken := _broken_by_nic(rules, device, nic, before)).why:
+            return broken
+    of_flows = (_broken_by_flow(rules, flow) for flow in flows if flow.running and flow.line)
+    return next((broken for broken in of_flows if broken.why), Broken())
 
 
 def _counters(nic: Nic) -> list[tuple[str, str, int]]:
@@ -143,28 +151,34 @@ def _counters(nic: Nic) -> list[tuple[str, str, int]]:
     return [(kind, name, value) for kind, counters in kinds for name, value in counters.items()]
 
 
-def _broken_by_nic(rules: Rules, device: str, nic: Nic, before: dict[str, int]) -> str:
+def _broken_by_nic(rules: Rules, device: str, nic: Nic, before: dict[str, int]) -> Broken:
     if not nic.get("up"):
-        return f"the NIC {device} has lost its link"
+        return Broken(f"the NIC {device} has lost its link", "look at cable, optics and switch port")
     limits = {"error": rules.get("errors"), "fec uncorrectable": rules.get("errors"), "drop": rules.get("drops")}
     for kind, name, value in _counters(nic):
         most, more = limits.get(kind), value - before.get(name, value)
         if most is not None and more > most:
-            return f"the NIC {device} counts {more} more {name}, at most {most}"
-    return ""
+            remedy = (
+                "look at its rings and at pause frames; or --most-drops" if kind == "drop" else "look at the optics"
+            )
+            return Broken(f"the NIC {device} counts {more} more {name}, at most {most}", remedy)
+    return Broken()
 
 
-def _broken_by_flow(rules: Rules, flow: Flow) -> str:
+def _broken_by_flow(rules: Rules, flow: Flow) -> Broken:
     most, loss = rules.get("loss"), flow.loss(rules.get("segment_bytes", 1448))
     if most is not None and flow.line["bytes"] >= rules.get("loss_after_bytes", 0) and loss > most:
-        return f"flow {flow.name}: {loss:.2e} of its bytes were sent again, at most {most:.2e}"
+        why = f"flow {flow.name}: {loss:.2e} of its bytes were sent again, at most {most:.2e}"
+        return Broken(why, "look at the counters of the NICs and of the path; or --most-loss")
     least, span_s = rules.get("goodput_bps", {}).get(flow.name), rules.get("goodput_span_s", 10.0)
     if least is None or flow.line["time_s"] < rules.get("goodput_after_s", 0.0):
-        return ""
+        return Broken()
     goodput = flow.goodput_bps(span_s)
     if goodput is None or goodput >= least:
-        return ""
-    return f"flow {flow.name}: {goodput / 1e6:.2f} Mbit/s in the last {span_s:g} s, at least {least / 1e6:.2f} Mbit/s"
+        return Broken()
+    span = f"in the last {span_s:g} s"
+    why = f"flow {flow.name}: {goodput / 1e6:.2f} Mbit/s {span}, at least {least / 1e6:.2f} Mbit/s"
+    return Broken(why, "see what bound it; or --floor")
 
 
 class Exposition:
@@ -294,10 +308,10 @@ class Watch:
 
     def _rules(self, first: Look, now: Look) -> None:
         """End the flows when a rule is broken."""
-        if self.why or not (why := broken_rule(self.job["rules"], first, now, self.flows)):
+        if self.why or not (broken := broken_rule(self.job["rules"], first, now, self.flows)).why:
             return
-        self.why = why
-        write(self.folder / "abort.json", json.dumps({"unix_s": time.time(), "why": why}))
+        self.why = broken.why
+        write(self.folder / "abort.json", json.dumps({"unix_s": time.time(), **broken._asdict()}))
         told("systemctl", "stop", *(flow.unit for flow in self.flows))
 
     def _line(self, now: Look) -> dict[str, Any]:
