@@ -298,6 +298,8 @@ static void the_root_is_not_left(void **state)
 	char folder[] = "/tmp/landspeed-root-XXXXXX";
 	struct failure failure = {0};
 	struct place place;
+	struct stat status;
+	uid_t self = geteuid();
 	int fd = -1;
 	assert_non_null(mkdtemp(folder));
 	int root = root_open("directory", folder, &failure);
@@ -318,9 +320,20 @@ static void the_root_is_not_left(void **state)
 	place_leave(&place);
 	assert_int_equal(root_place(root, "in/file", &place), 0);
 	assert_string_equal(place.name, "file");
-	assert_int_equal(place_open_file(&place, "file", O_CREAT, &fd), 0);
+	assert_int_equal(place_open_file(&place, "file", O_CREAT, &fd, &status), 0);
+	/* With a second name it is not ours; if it cannot be removed, it is closed, and only once.
+	 */
+	assert_int_equal(fchmod(fd, 0666), 0);
 	(void)close(fd);
+	assert_int_equal(linkat(place.directory, "file", place.directory, "second", 0), 0);
+	assert_int_equal(fchmod(place.directory, 0555), 0);
+	assert_int_equal(seteuid(self == 0 ? 65534 : self), 0);
+	assert_int_equal(place_open_file(&place, "file", O_CREAT, &fd, &status), EACCES);
+	assert_int_equal(fd, -1);
+	assert_int_equal(seteuid(self), 0);
+	assert_int_equal(fchmod(place.directory, 0700), 0);
 	assert_int_equal(unlinkat(place.directory, "file", 0), 0);
+	assert_int_equal(unlinkat(place.directory, "second", 0), 0);
 	place_leave(&place);
 	assert_int_equal(unlinkat(root, "link", 0), 0);
 	assert_int_equal(unlinkat(root, "slash", 0), 0);

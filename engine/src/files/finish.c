@@ -7,10 +7,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* NULL when the queue is empty for good. */
-static struct incoming *queue_take(struct store *store)
+/*
+ * Under the store's lock. Who waits is woken when half of the queue is free: at each file that ends
+ * all would wake for one place.
+ */
+static void queue_leave(struct store *store)
+{
+	if (--store->counts.finishing > store->finishing_limit / 2 || !store->finishing_full)
+		return;
+	store->finishing_full = false;
+	(void)pthread_cond_broadcast(&store->finished);
+}
+
+/* The next one, after `done`, or NULL; NULL when the queue is empty for good. */
+static struct incoming *queue_take(struct store *store, const struct incoming *done)
 {
 	(void)pthread_mutex_lock(&store->mutex);
+	if (done != NULL)
+		queue_leave(store);
 	while (store->queue == NULL && !store->closing)
 		(void)pthread_cond_wait(&store->changed, &store->mutex);
 	struct incoming *incoming = store->queue;
@@ -34,8 +48,8 @@ static void unfinished(struct store *store, struct incoming *incoming, const cha
 static void *finisher(void *argument)
 {
 	struct store *store = argument;
-	struct incoming *incoming;
-	while ((incoming = queue_take(store)) != NULL) {
+	struct incoming *incoming = NULL;
+	while ((incoming = queue_take(store, incoming)) != NULL) {
 		/* Nobody else touches a complete file. */
 		int error = incoming_finish(incoming, store->plan.sync);
 		pthread_mutex_t *stripe = store_stripe(store, incoming->number);
@@ -45,10 +59,6 @@ static void *finisher(void *argument)
 		else
 			store_settle(store, incoming, INCOMING_DONE);
 		(void)pthread_mutex_unlock(stripe);
-		(void)pthread_mutex_lock(&store->mutex);
-		store->counts.finishing--;
-		(void)pthread_cond_broadcast(&store->finished);
-		(void)pthread_mutex_unlock(&store->mutex);
 	}
 	return NULL;
 }
@@ -61,8 +71,10 @@ static uint64_t finishing_limit(void)
 
 void finishers_await(struct store *store)
 {
+	if (!store->finishing_full)
+		return;
 	(void)pthread_mutex_lock(&store->mutex);
-	while (store->counts.finishing >= store->finishing_limit)
+	while (store->finishing_full)
 		(void)pthread_cond_wait(&store->finished, &store->mutex);
 	(void)pthread_mutex_unlock(&store->mutex);
 }

@@ -121,32 +121,22 @@ static int lock_take(int fd)
 	return flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno == EWOULDBLOCK ? EBUSY : errno;
 }
 
-/* Does the name still lead to what is open? */
-static int name_look(const struct place *place, const char *name, int fd, bool *same)
-{
-	struct stat named;
-	struct stat open;
-	if (fstat(fd, &open) != 0)
-		return errno;
-	*same = fstatat(place->directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-		named.st_dev == open.st_dev && named.st_ino == open.st_ino;
-	return 0;
-}
-
 /*
  * The partial file, and its lock. Between the two who had it may have finished: then this is
  * another's whole file by now, under its own name, and the partial file is a new one.
  */
 static int partial_open(struct incoming *incoming, const char *name)
 {
+	const struct place *place = &incoming->place;
+	struct stat open;
+	struct stat named;
 	for (;;) {
-		bool same = false;
-		int error = place_open_file(&incoming->place, name, O_CREAT, &incoming->fd);
+		int error = place_open_file(place, name, O_CREAT, &incoming->fd, &open);
 		if (error == 0)
 			error = lock_take(incoming->fd);
-		if (error == 0)
-			error = name_look(&incoming->place, name, incoming->fd, &same);
-		if (error != 0 || same)
+		if (error != 0 ||
+		    (fstatat(place->directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+		     named.st_dev == open.st_dev && named.st_ino == open.st_ino))
 			return error;
 		(void)close(incoming->fd);
 		incoming->fd = -1;
@@ -163,6 +153,7 @@ static int bitmap_make(struct incoming *incoming)
 static int files_open(struct incoming *incoming, int root)
 {
 	int fd;
+	struct stat status;
 	struct partial_names names;
 	int error = root_place(root, incoming->entry.path, &incoming->place);
 	if (error != 0)
@@ -173,7 +164,7 @@ static int files_open(struct incoming *incoming, int root)
 		return error;
 	if (incoming->blocks <= 1)
 		return 0;
-	if ((error = place_open_file(&incoming->place, names.journal, O_CREAT, &fd)) != 0)
+	if ((error = place_open_file(&incoming->place, names.journal, O_CREAT, &fd, &status)) != 0)
 		return error;
 	return journal_start(&incoming->journal, fd, &incoming->entry, incoming->trust);
 }
@@ -283,7 +274,8 @@ int incoming_finish(struct incoming *incoming, bool sync)
 	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, incoming->entry.mtime};
 	const struct place *place = &incoming->place;
 	partial_names_make(place->name, &names);
-	if (ftruncate(incoming->fd, (off_t)incoming->entry.size) != 0 ||
+	/* Direct I/O wrote whole sectors. */
+	if ((incoming->direct && ftruncate(incoming->fd, (off_t)incoming->entry.size) != 0) ||
 	    fchmod(incoming->fd, incoming->entry.mode) != 0 || futimens(incoming->fd, times) != 0)
 		return errno;
 	/* Data, mode and times are on the disk before the name says that they are. */

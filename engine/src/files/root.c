@@ -122,21 +122,28 @@ static int file_open(int directory, const char *name, int flags, int *fd)
 	return *fd < 0 ? errno : 0;
 }
 
-int place_open_file(const struct place *place, const char *name, int extra_flags, int *fd)
+int place_open_file(const struct place *place, const char *name, int extra_flags, int *fd,
+		    struct stat *status)
 {
-	struct stat status;
 	int error = file_open(place->directory, name, extra_flags, fd);
 	if (error == 0) {
-		if (fstat(*fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1)
+		if (fstat(*fd, status) == 0 && S_ISREG(status->st_mode) && status->st_nlink == 1)
 			return 0;
 		(void)close(*fd);
+		*fd = -1;
 	}
 	if (error == EINVAL) /* no direct I/O here; the file itself may be fine */
 		return error;
 	/* Nothing, or a link, a pipe, a file with a second name: out of the way with it. */
 	if (unlinkat(place->directory, name, 0) != 0 && errno != ENOENT)
 		return errno;
-	return file_open(place->directory, name, O_CREAT | O_EXCL | extra_flags, fd);
+	error = file_open(place->directory, name, O_CREAT | O_EXCL | extra_flags, fd);
+	if (error == 0 && fstat(*fd, status) != 0) {
+		error = errno;
+		(void)close(*fd);
+		*fd = -1;
+	}
+	return error;
 }
 
 int place_make_link(const struct place *place, const char *target)

@@ -38,8 +38,12 @@ int root_target_check(int root, const char *path, const char *target);
 
 /* A directory is there afterwards, with at least rwx for its owner. */
 int place_make_directory(const struct place *place);
-/* A regular file of ours alone, opened for reading and writing; what else is there is removed. */
-int place_open_file(const struct place *place, const char *name, int extra_flags, int *fd);
+/*
+ * A regular file of ours alone, opened for reading and writing, and its status; what else is there
+ * is removed. *fd is -1 where there is none.
+ */
+int place_open_file(const struct place *place, const char *name, int extra_flags, int *fd,
+		    struct stat *status);
 int place_make_link(const struct place *place, const char *target);
 int place_status(const struct place *place, struct stat *status);
 

@@ -93,7 +93,8 @@ void store_finish_later(struct store *store, struct incoming *incoming)
 	(void)pthread_mutex_lock(&store->mutex);
 	*store->queue_end = incoming;
 	store->queue_end = &incoming->next;
-	store->counts.finishing++;
+	if (++store->counts.finishing >= store->finishing_limit)
+		store->finishing_full = true;
 	(void)pthread_cond_signal(&store->changed);
 	(void)pthread_mutex_unlock(&store->mutex);
 }

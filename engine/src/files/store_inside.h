@@ -46,8 +46,9 @@ struct store {
 	struct outbox_item **outbox_end;
 	struct fault faults[FAULTS_LISTED];
 	/* finishing */
-	uint64_t finishing_limit; /* files that are whole and still open; then streams wait */
-	pthread_cond_t finished;  /* one of them was */
+	uint64_t finishing_limit;    /* files that are whole and still open; then streams wait */
+	_Atomic bool finishing_full; /* until half of them are finished; read without the lock */
+	pthread_cond_t finished;     /* those were */
 	struct incoming *queue;
 	struct incoming **queue_end;
 	bool closing;

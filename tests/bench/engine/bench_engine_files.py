@@ -122,20 +122,12 @@ def transfer(port: int, receive: list[str] | None, send: list[str], target: Path
     return watch.last_s - watch.first_s
 
 
-def by_engine(source: Path, target: Path, *key: str, program: Path = ENGINE) -> float:
+def by_engine(source: Path, target: Path, *key: str) -> float:
     """Whole folders; every block is summed and verified, and encrypted with a key."""
     port = str(next(PORTS))
-    receive = [
-        str(program),
-        "receive",
-        "--port",
-        port,
-        "--directory",
-        str(target),
-        "--quiet",
-        *(key or ["--anonymous"]),
-    ]
-    send = [str(program), "send", HOST, "--port", port, "--streams", STREAMS, "--quiet", "--files", str(source), *key]
+    trust = key or ["--anonymous"]
+    receive = [str(ENGINE), "receive", "--port", port, "--directory", str(target), "--quiet", *trust]
+    send = [str(ENGINE), "send", HOST, "--port", port, "--streams", STREAMS, "--quiet", "--files", str(source), *key]
     return transfer(int(port), receive, send, target)
 
 

@@ -102,14 +102,15 @@ def measure(
 
 
 def engine(
-    mode: str,
+    mode: str | None,
     *options: str,
-    limit: tuple[str, str] = ("--time", SECONDS),
+    limit: tuple[str, ...] = ("--time", SECONDS),
     receiver: tuple[str, ...] = (),
     apart: bool = False,
     program: Path = ENGINE,
+    port: int = 5201,
 ) -> Run:
-    """The engine with that receive mode."""
+    """The engine with that receive mode; None: it sends what the options say."""
 
     def read(text: str) -> tuple[float, float, dict]:
         result = json.loads(text)
@@ -117,8 +118,10 @@ def engine(
             raise RuntimeError(result["error"])
         return result["bytes"], result["duration_s"], result
 
-    sending = [str(program), "send", HOST, "--receive", mode, "--quiet", "--json", "-", *limit, *options]
-    return measure([str(program), "receive", "--one-off", *receiver], sending, 5201, read, apart=apart)
+    kind = () if mode is None else ("--receive", mode)
+    sending = [str(program), "send", HOST, "--port", str(port), *kind, "--quiet", "--json", "-", *limit, *options]
+    receiving = [str(program), "receive", "--one-off", "--port", str(port), *receiver]
+    return measure(receiving, sending, port, read, apart=apart)
 
 
 def iperf3(*options: str) -> Run:

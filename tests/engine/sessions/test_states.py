@@ -13,7 +13,9 @@ import os
 import random
 import signal
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +27,7 @@ from tests.support import builds
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, PARTIAL, describe, write_file
 from tests.support.engine.fixtures import Bench, Program, bench_fixture, children, engine_fixture, wait_until  # noqa: F401  (fixtures)
 from tests.support.engine.states import Wire
+from tests.support.stalls import Beside
 from tests.support.stopwatch import contention, one_of_few, undisturbed
 
 GOES_ON_S = float(os.environ.get("LANDSPEED_STATES", "0"))
@@ -34,6 +37,8 @@ LIMIT_S = IDLE_S + ALLOWED_S + GRACE_S + 1.5 * STALL_S  # ADMISSION_GRACE_NS
 FAREWELL_S = 10  # DELIVERY_NS: a process stays so long for a client that has its result and does not go
 LATE_S = 2  # of a busy machine, times what it takes longer at present
 LEAVES_S = 5  # after the second signal
+# What the server's limits may end without the engine's fault, where the machine stood still for much of them.
+LATE_WORDS = ("did not begin", "allows are over", f"{ALLOWED_S:.3f} s that it may have")
 SIZE = 300_000
 KINDS: dict[str, list[str]] = {
     "memory": ["send", "--streams", "2", "--bytes", str(SIZE), "--time", "1"],
@@ -131,23 +136,24 @@ class Bed:
             session.wire.close()
 
     def repeat(self, session: Session) -> None:
-        """The same command once more, straight to the server; again where it had no turn within the server's limits."""
+        """The same command once more, straight to the server; again where the machine gave it no turn."""
         words = self.words(session.kind, self.bench.port, self.folder / f"source-{session.seed}", session.target.parent)
 
         def attempt(_: int) -> None:
-            run = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60 * builds.patience())
-            late = any(word in run.stderr for word in ("did not begin", "allows are over", "1.500 s that it may have"))
-            undisturbed(run.returncode == 0 or not late, run.stderr)
+            with Beside() as machine:
+                run = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60 * builds.patience())
+            excuse(machine, run.stderr)
             assert run.returncode == 0, session.story + run.stderr
 
         one_of_few(attempt)
         assert _contents(session.target) == _contents(session.source), session.story
 
     def send(self, _number: int) -> None:
-        """An undisturbed transfer: only the server's second of patience may end it, where the machine gives no turn."""
-        sender = self.bench.send("--quiet", "--bytes", "1M", "--time", "1", *self.key)
-        status = sender.wait()
-        undisturbed(status == 0 or "did not begin" not in sender.errors, sender.errors)
+        """An undisturbed transfer."""
+        with Beside() as machine:
+            sender = self.bench.send("--quiet", "--bytes", "1M", "--time", "1", *self.key)
+            status = sender.wait()
+        excuse(machine, sender.errors)
         assert status == 0, sender.errors + self.server.errors[-3000:]
 
     def descriptors(self) -> int:
@@ -174,6 +180,13 @@ class Bed:
                 host = event["peer"].rpartition(":")[0].strip("[]")
                 found.setdefault(host.removeprefix("::ffff:"), []).append(event)
         return found
+
+
+def excuse(machine: Beside, errors: str) -> None:
+    """Another try for what the server's limits ended while the machine stood still; without that it is a defect."""
+    stood = machine.longest_s > STALL_S / 4 or machine.share > 0.5
+    said = f"{errors}the machine stood still for {machine.share:.0%} of the time, {machine.longest_s:.2f} s at once"
+    undisturbed(not (stood and any(word in errors for word in LATE_WORDS)), said)
 
 
 def _contents(root: Path) -> dict[str, tuple[object, ...]]:
@@ -233,11 +246,18 @@ def batch(bed: Bed, seeds: range) -> list[Session]:
     return sessions
 
 
+@pytest.fixture(name="memory")
+def memory_fixture() -> Iterator[Path]:
+    """A folder on no disk, which others may keep busy for longer than the server allows."""
+    with tempfile.TemporaryDirectory(prefix="landspeed-", dir="/dev/shm") as name:
+        yield Path(name)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("keyed", [False, True], ids=["open", "keyed"])
-def test_no_sequence_of_faults_confuses_either_end(bench: Bench, tmp_path: Path, keyed: bool) -> None:
+def test_no_sequence_of_faults_confuses_either_end(bench: Bench, memory: Path, keyed: bool) -> None:
     """Batch after batch; between them an undisturbed transfer, and nothing is left of the others."""
-    bed = Bed(bench, tmp_path, keyed)
+    bed = Bed(bench, memory, keyed)
     begun, seed = time.monotonic(), 0
     first = random.SystemRandom().randrange(1 << 30) * BATCH if GOES_ON_S else 0
     readable = not keyed or os.geteuid() == 0  # who has a key shows nothing
