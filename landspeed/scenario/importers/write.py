@@ -224,7 +224,7 @@ def _assumptions(made: InferredPath) -> Iterator[str]:
     transfer = made.transfer
     if transfer is None:
         yield f"Transfer. None was measured: one stream for {DURATION_S} s is assumed."
-    elif made.why:
+    if made.why:
         sure = f" ({made.sure})" if made.sure else ""
         yield f"Bound by: {made.bound_by}{sure}. {made.why[0].upper()}{made.why[1:]}."
         if made.second:
