@@ -45,7 +45,7 @@ class RoundTripPath:
         """The path of a number: the same everywhere."""
         choice = Choice(number)
         rtts = [choice.logarithmic(2, 60) for _ in range(choice.randrange(2, 6))]
-        rate = choice.logarithmic(5e6, 60e6)
+        rate = choice.logarithmic(5e6, 25e6)
         window = choice.uniform(0.2, 0.6) * rate / 8 * sum(rtts) / 1e3 if choice.one_in(2) else None
         enough = window is not None and window > 20_000  # of fewer packets Linux makes another window
         mtu = choice.choice((1500, 1400, 1500))
@@ -63,7 +63,7 @@ class RoundTripPath:
         for number, rtt_ms in enumerate(self.rtts_ms):
             own = f", line_rate: {self.rate_bps:.0f} bit/s, queue: 0.7 BDP" if number == narrow else ""
             lines.append(f"  - {{from: {ends[number]}, to: {ends[number + 1]}, rtt: {rtt_ms:g} ms{own}}}")
-        lines += [f"transfer: {{duration: 8 s, congestion_control: {self.control}"]
+        lines += [f"transfer: {{duration: 6 s, congestion_control: {self.control}"]
         lines[-1] += f", window: {self.window_bytes} B}}" if self.window_bytes else ", window: 16 MB}"
         return "\n".join(lines) + "\n"
 
