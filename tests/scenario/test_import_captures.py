@@ -105,6 +105,32 @@ def test_what_had_come_already_is_not_lost(tmp_path: Path) -> None:
     assert (transfer.retransmits, transfer.needless) == (0, 1)
 
 
+def test_at_the_sender_selective_acknowledgments_tell_what_overtook(tmp_path: Path) -> None:
+    """A hole that closes without anything sent again, or of which the receiver got all twice, was a late packet."""
+    packets = talk()
+    data = [each for each in packets if len(each[1]) > 1000]
+
+    def told(after_ms: float, acknowledged: int, *blocks: tuple[int, int]) -> tuple[int, bytes]:
+        edges = b"".join(struct.pack(">II", 1000 + 1000 * begin, 1000 + 1000 * end) for begin, end in blocks)
+        options = b"\x01\x01" + bytes((5, 2 + len(edges))) + edges
+        return data[100][0] + int(after_ms * 1e6), frame(
+            RECEIVER, 7000, 1000 + 1000 * acknowledged, 16, options=options
+        )
+
+    # The packet 100 is late: 101 and 102 come before it, and the next acknowledgment is that of 104.
+    gone = [data[number][0] + 40 * 10**6 for number in range(100, 104)]
+    without = [each for each in packets if each[0] not in gone or len(each[1]) > 1000]
+    early = [told(41, 100, (101, 102)), told(42, 100, (101, 103))]
+    again = (data[100][0] + 43 * 10**6, data[100][1])
+    for more, counted in (
+        ([], 1),
+        ([again], 0),  # lost and sent again, as far as one knows
+        ([again, told(90, 130, (100, 101))], 1),  # the receiver got it twice
+    ):
+        transfer = transfer_of(tmp_path, pcap(sorted([*without, *early, *more], key=lambda each: each[0])))
+        assert transfer.overtaken == counted
+
+
 def test_a_window_without_its_factor_is_not_taken(tmp_path: Path) -> None:
     told = read(tmp_path, pcap(talk(opened=False)))
     assert {each.window_bytes for each in told.transfers[0].intervals} == {None}
@@ -201,10 +227,8 @@ def test_captures_of_own_runs_tell_what_is_known_of_them(captured: dict[str, ls.
         assert transfer.goodput_bps == pytest.approx(run.goodput_bps, rel=0.05), name
         scenario = imported(run, end).loaded.scenario
         narrow = scenario.path[1]
-        # A packet that skips the delay of 6 ms has a shorter round trip; the sender does not see it.
-        off = 0.12 if (name, end) == ("reorder", "sender") else 0.003
         others_ms = 4 * 98 * 8 / RATES[name] * 1e3  # of three lines in a row the import knows one: small packets on two
-        assert sum(link.rtt or 0 for link in scenario.path) / 1e6 == pytest.approx(50 + others_ms, rel=off), name
+        assert sum(link.rtt or 0 for link in scenario.path) / 1e6 == pytest.approx(50 + others_ms, rel=0.003), name
         assert scenario.mtu == 1500, name
         if name in ("queue", "reorder", "bbr"):
             assert narrow.line_rate == pytest.approx(RATES[name], rel=0.015), name
@@ -222,8 +246,9 @@ def test_queue_window_loss_and_reordering_are_those_of_the_run(captured: dict[st
     assert window.transfer.window == pytest.approx(50_000, rel=0.03)  # Linux makes whole packets of it
     loss = imported(captured["loss"]).loaded.scenario.path[1]
     assert loss.loss == pytest.approx(0.005, rel=0.45)  # some twenty packets: two standard deviations
-    reorder = imported(captured["reorder"], "receiver").loaded.scenario.path[1]
-    assert reorder.reorder == pytest.approx(0.02, rel=0.25)
+    for end in ("receiver", "sender"):  # of which one sees it, and the other is told by selective acknowledgments
+        reorder = imported(captured["reorder"], end).loaded.scenario.path[1]
+        assert reorder.reorder == pytest.approx(0.02, rel=0.25), end
 
 
 @pytest.mark.guest
