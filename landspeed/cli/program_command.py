@@ -50,7 +50,10 @@ def add_exec(made: Parser) -> None:
     made.add_argument("--no-calibration", action="store_true", help="do not measure the path first")
     made.add_argument("--quiet", action="store_true", help="no progress")
     made.add_argument(
-        "--samples", type=Path, metavar="DIR", help="keep samples of every socket and link there, as parquet files"
+        "--samples",
+        type=Path,
+        metavar="DIR",
+        help="keep samples of every socket and link there, as parquet files; and qlog and TLS keys of the program",
     )
     made.add_argument(
         "--sample-interval",
@@ -98,6 +101,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
     """Returns the program's own exit status."""
     from landspeed.base.failures import RunFailed
     from landspeed.results.facts import Spun, spun_text
+    from landspeed.results.own_logs import keep_logs
     from landspeed.results.socket_columns import keep_samples, make_samples_folder
     from landspeed.runs.scratch import scratch_folder
     from landspeed.worlds.program_world import SAMPLE_INTERVAL_NS, SocketSampling
@@ -135,6 +139,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
             )
             if parsed.samples:
                 keep_samples(folder, parsed.samples, [node.name for node in plan.nodes])
+                keep_logs(folder, parsed.samples)
         except RunFailed as error:
             return say(error, FAILED)
         else:

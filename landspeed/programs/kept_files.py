@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from landspeed.base.errors import LandspeedError
 from landspeed.programs.frames import CaptureDifference, CaptureReader, Frame, first_difference
 from landspeed.results.facts import spun_text
+from landspeed.results.own_logs import keep_logs
 from landspeed.results.packet_ring import write_pcap
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def keep_failure(path: NetworkPath, folder: File, repeat: str) -> str:
             counts += SAMPLES
     except (LandspeedError, OSError) as error:
         counts.append(f"no samples: {error}")
+    counts += keep_logs(path.folder, folder)
     for file in (path.folder / "programs").iterdir():
         if file.suffix in (".out", ".err", ".in"):
             shutil.copyfile(file, folder / "programs" / file.name)

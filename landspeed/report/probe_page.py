@@ -40,7 +40,14 @@ class Part:
 
 
 def write_probe_page(
-    target: Path, *, command: str, repeated: str, parts: Sequence[Part], errors: Sequence[str], hidden: str
+    target: Path,
+    *,
+    command: str,
+    repeated: str,
+    parts: Sequence[Part],
+    errors: Sequence[str],
+    logs: Sequence[str],
+    hidden: str,
 ) -> Path:
     """Write the page.
 
@@ -50,6 +57,7 @@ def write_probe_page(
         repeated: the command that repeats the probe.
         parts: for each rate and loss.
         errors: of runs that are not complete.
+        logs: files of TLS keys and qlog that the programs wrote, relative to the page.
         hidden: what a probe cannot see.
 
     Raises:
@@ -65,6 +73,7 @@ def write_probe_page(
             repeated=repeated,
             parts=parts,
             errors=errors,
+            logs=logs,
             hidden=hidden,
             chart=pictures,
             style=Markup(template_text("report.css")),

@@ -8,6 +8,7 @@ facts.py               Facts of the machinery that made a run, a model for each 
 flow_result.py         Result of one flow of a run, and the place of its files in the bundle
 flow_rows.py           The view `flows` of queries: a row for each flow of each bundle
 flow_totals.py         All flows of a run together
+own_logs.py            Logs that programs write of their own connections: TLS keys and qlog
 packed.py              A bundle as one file to send: a zip archive whose only folder is the bundle
 packet_ring.py         Captures of a session: the kernel's ring of packets, as the guest wrote it
 parquet_file.py        Parquet files of a bundle as Arrow tables: the one place where they are opened

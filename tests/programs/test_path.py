@@ -18,6 +18,7 @@ import pytest
 
 import landspeed as ls
 from landspeed.programs.events import PathEvents
+from landspeed.results.own_logs import written_logs
 from landspeed.results.packet_ring import packets, write_pcap
 from landspeed.worlds.emu.session import GuestSession
 from tests.support.emu_fixtures import ROOT, wait_until
@@ -180,6 +181,39 @@ def test_input_environment_folder_and_what_is_shared(lan: ls.NetworkPath, tmp_pa
     done = lan.sender.run(["sh", "-c", 'cat "$LANDSPEED_SHARED/here"; echo there > "$LANDSPEED_SHARED/there"'])
     assert done.stdout == "from here"
     assert (lan.shared / "there").read_text() == "there\n"
+
+
+TLS = """
+import ssl, sys
+client, server = ssl.create_default_context(), ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+client.check_hostname, client.verify_mode = False, ssl.CERT_NONE  # of another date than the path's calendar
+server.load_cert_chain(sys.argv[1], sys.argv[2])
+there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+a, b = client.wrap_bio(back, there, server_hostname="b"), server.wrap_bio(there, back, server_side=True)
+for end in (a, b, a, b):
+    try:
+        end.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+"""
+
+
+def test_a_program_s_tls_keys_and_qlog_stay_in_the_run_s_folder(lan: ls.NetworkPath, tmp_path: Path) -> None:
+    """Python's ssl is told by SSLKEYLOGFILE, as other libraries are; a program of QUIC by QLOGDIR."""
+    assert written_logs(lan.folder) == []
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    words += ["-keyout", str(key), "-out", str(certificate), "-days", "36500"]
+    words += ["-subj", "/CN=b"]
+    subprocess.run(words, check=True, capture_output=True)
+    done = lan.sender.run([*PYTHON, TLS, str(certificate), str(key)])
+    assert (done.returncode, done.stderr) == (0, "")
+    keys = (lan.folder / "own-logs" / "tls-keys.log").read_text()
+    assert "CLIENT_TRAFFIC_SECRET_0 " in keys
+    assert lan.receiver.run(["sh", "-c", 'echo {} > "$QLOGDIR/one.sqlog"; : > "$QLOGDIR/empty"']).returncode == 0
+    assert written_logs(lan.folder) == ["own-logs/one.sqlog", "own-logs/tls-keys.log"]
+    mine = lan.sender.run(["sh", "-c", "echo $SSLKEYLOGFILE"], env={"SSLKEYLOGFILE": "/tmp/mine"})
+    assert mine.stdout == "/tmp/mine\n"
 
 
 def test_a_function_runs_there(lan: ls.NetworkPath) -> None:

@@ -136,6 +136,7 @@ def test_pings(path):
     path.at("0.5 s", link="a-switch", one_way_delay="3 ms")
     done = path.sender.run(["ping", "-c", "20", "-i", "0.05", "-W", "1", "b"])
     print("own words of the test")
+    path.receiver.run(["sh", "-c", "echo {} > $QLOGDIR/c.sqlog"])
     assert path.seed != 2, "this seed fails"
 """
 
@@ -162,6 +163,8 @@ def test_a_failing_seed_beside_others(pytester: pytest.Pytester) -> None:
     folder = pytester.path / ".landspeed" / "failures" / "test_it.py-test_pings-lan-seed2"
     kept = {file.name for file in folder.iterdir()}
     assert {"a.pcap", "b.pcap", "sockets.parquet", "links.parquet", "story.txt", "scenario.yaml", "programs"} <= kept
+    assert (folder / "own-logs" / "c.sqlog").read_text() == "{}\n"
+    assert "links.parquet, own-logs/c.sqlog, programs/" in shown
     assert [each.name for each in folder.parent.iterdir()] == [folder.name], "what passed is not kept"
     assert "20 packets transmitted" in (folder / "programs" / "1.out").read_text()
     assert "Beside a seed that passed:" in (folder / "story.txt").read_text()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from landspeed.judge.sockets.ways import way_between
 from landspeed.programs.conditions import listening
 from landspeed.programs.errors import PathError, ProgramEnded, ProgramNotStarted, ProgramTimeout
 from landspeed.programs.probe.folder import new_folder
+from landspeed.programs.probe.kept_page import write_page
 from landspeed.programs.probe.paths import at_rtt, usual_path
 from landspeed.programs.probe.probe import probe
 from landspeed.programs.probe.spec import Server, make_spec
@@ -57,7 +59,7 @@ def test_known_windows_and_round_trips_are_found(case: Any, tmp_path: Path) -> N
 def test_connections_side_by_side_are_told_one_by_one(tmp_path: Path) -> None:
     """Three windows, two alike: each is told, and their sum; what they allow together is what was carried."""
     calls = [[*PROGRAM, "call", "b", "9000", "--window", str(size), "--bytes", str(40 * size)] for size in WINDOWS]
-    script = " & ".join(" ".join(each) for each in calls) + " & wait"
+    script = " & ".join(" ".join(each) for each in calls) + " & wait; echo {} > $QLOGDIR/c.sqlog"
     found = probe(["sh", "-c", script], [SERVER], at="a", rtts=["10 ms", "40 ms"], folder=tmp_path)
     answer = found.direction("a", "b")
     assert (answer.bound_by, answer.kinds) == ("application window", ["application window"] * 2)
@@ -66,6 +68,8 @@ def test_connections_side_by_side_are_told_one_by_one(tmp_path: Path) -> None:
     assert answer.window_bytes == pytest.approx(max(WINDOWS), rel=0.02)
     allowed = [260_000 * 8 / (rtt_ms / 1e3) for rtt_ms in (10, 40)]
     assert answer.allowed_bps == pytest.approx(allowed, rel=0.1)
+    links = re.findall(r'<a href="([^"]*)">', write_page(found).read_text())
+    assert len(links) == 2 and [(tmp_path / each).read_text() for each in links] == ["{}\n"] * 2
 
 
 @pytest.mark.guest

@@ -81,6 +81,7 @@ def test_a_probe(tmp_path: Path, browser: Browser) -> None:
         repeated="landspeed probe -- curl http://b/x",
         parts=[Part("", ["It is bound by round trips"], rows, [picture])],
         errors=["at 10 ms: none"],
+        logs=["rtt-10ms/own-logs/a.sqlog"],
         hidden="what it computes",
     )
     holds_alone(browser, page, tmp_path / "alone")

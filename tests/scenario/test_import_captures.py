@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import re
 import struct
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -20,82 +19,7 @@ from landspeed.scenario.importers.path_evidence import MeasuredTransfer, Measure
 from landspeed.scenario.importers.readers.capture import read_capture
 from landspeed.scenario.importers.registry import reader_of
 from tests.support.fuzzing import damaged_bytes, examples
-
-SENDER, RECEIVER = 1, 2
-Packet = tuple[int, bytes]  # ns, frame
-
-# --- packets made here ------------------------------------------------------------------------------------------------
-
-
-def frame(
-    source: int, sequence: int, acknowledged: int, flags: int, *, window: int = 500, payload: int = 0,
-    options: bytes = b"", version: int = 4, link: bytes = bytes(12), port: int = 40000,
-) -> bytes:  # fmt: skip
-    """A frame of Ethernet; `link`: what stands before the type."""
-    ends = (source, 3 - source)
-    ports = (port, 5201) if source == SENDER else (5201, port)
-    options += bytes(-len(options) % 4)
-    words = (*ports, sequence & 0xFFFFFFFF, acknowledged & 0xFFFFFFFF, (5 + len(options) // 4) << 4, flags, window)
-    tcp = struct.pack(">HHIIBBHHH", *words, 0, 0) + options + bytes(payload)
-    if version == 4:
-        addresses = b"".join(bytes((192, 0, 2, each)) for each in ends)
-        ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, 6, 0) + addresses
-        return link + b"\x08\x00" + ip + tcp
-    addresses = b"".join(b"\x20\x01\x0d\xb8" + bytes(11) + bytes((each,)) for each in ends)
-    return link + b"\x86\xdd" + struct.pack(">IHBB", 0x60000000, len(tcp), 6, 64) + addresses + tcp
-
-
-def talk(
-    *, rtt_ms: float = 40, packets: int = 400, first: int = 1000, behind_ms: float = 0, opened: bool = True,
-    version: int = 4, link: bytes = bytes(12), port: int = 40000,
-) -> list[Packet]:  # fmt: skip
-    """One packet of 1000 B of payload each ms, each acknowledged; captured `behind_ms` from the sender."""
-    same = {"version": version, "link": link, "port": port}
-    options = b"\x02\x04\x03\xe8\x03\x03\x07\x00"  # MSS 1000, scale 7
-    there, back = behind_ms * 1e6, (rtt_ms - behind_ms) * 1e6
-    begin = 10**18
-    told: list[Packet] = []
-    if opened:
-        told = [
-            (begin, frame(SENDER, first - 1, 0, 2, options=options, **same)),
-            (begin + int(back), frame(RECEIVER, 6999, first, 18, options=options, **same)),
-            (begin + int(back + there), frame(SENDER, first, 7000, 16, **same)),
-        ]
-    for number in range(packets):
-        at = begin + int(rtt_ms * 1e6) + number * 10**6
-        sequence = first + 1000 * number
-        told.append((at, frame(SENDER, sequence, 7000, 16, payload=1000, **same)))
-        told.append((at + int(back), frame(RECEIVER, 7000, sequence + 1000, 16, **same)))
-    return sorted(told, key=lambda each: each[0])
-
-
-def pcap(packets: Iterable[Packet], *, order: str = "<", nanoseconds: bool = True, link_type: int = 1) -> bytes:
-    unit = 1 if nanoseconds else 1000
-    magic = 0xA1B23C4D if nanoseconds else 0xA1B2C3D4
-    parts = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, link_type)]
-    for at, data in packets:
-        parts += [struct.pack(order + "IIII", at // 10**9, at % 10**9 // unit, len(data), len(data)), data]
-    return b"".join(parts)
-
-
-def block(order: str, kind: int, body: bytes) -> bytes:
-    body += bytes(-len(body) % 4)
-    return struct.pack(order + "II", kind, len(body) + 12) + body + struct.pack(order + "I", len(body) + 12)
-
-
-def pcapng(packets: Iterable[Packet], *, order: str = "<", resolution: int = 9, offset_s: int = 0) -> bytes:
-    options = struct.pack(order + "HHB3x", 9, 1, resolution) + struct.pack(order + "HHq", 14, 8, offset_s) + bytes(4)
-    parts = [
-        block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1)),
-        block(order, 1, struct.pack(order + "HHI", 1, 0, 0) + options),
-    ]
-    for at, data in packets:
-        since = at - offset_s * 10**9
-        units = since // 10 ** (9 - resolution) if resolution < 0x80 else (since << (resolution & 0x7F)) // 10**9
-        parts.append(
-            block(order, 6, struct.pack(order + "IIIII", 0, units >> 32, units & 0xFFFFFFFF, *[len(data)] * 2) + data)
-        )
-    return b"".join(parts)
+from tests.support.packets import RECEIVER, block, frame, pcap, pcapng, talk
 
 
 def read(tmp_path: Path, content: bytes, name: str = "x.pcap") -> PathEvidence:
@@ -179,6 +103,32 @@ def test_what_had_come_already_is_not_lost(tmp_path: Path) -> None:
     told = (again[0] + 40 * 10**6, frame(RECEIVER, 7000, 1000 + 130 * 1000, 16, options=b"\x01\x01" + block_))
     transfer = transfer_of(tmp_path, pcap(sorted([*packets, again, told], key=lambda each: each[0])))
     assert (transfer.retransmits, transfer.needless) == (0, 1)
+
+
+def test_at_the_sender_selective_acknowledgments_tell_what_overtook(tmp_path: Path) -> None:
+    """A hole that closes without anything sent again, or of which the receiver got all twice, was a late packet."""
+    packets = talk()
+    data = [each for each in packets if len(each[1]) > 1000]
+
+    def told(after_ms: float, acknowledged: int, *blocks: tuple[int, int]) -> tuple[int, bytes]:
+        edges = b"".join(struct.pack(">II", 1000 + 1000 * begin, 1000 + 1000 * end) for begin, end in blocks)
+        options = b"\x01\x01" + bytes((5, 2 + len(edges))) + edges
+        return data[100][0] + int(after_ms * 1e6), frame(
+            RECEIVER, 7000, 1000 + 1000 * acknowledged, 16, options=options
+        )
+
+    # The packet 100 is late: 101 and 102 come before it, and the next acknowledgment is that of 104.
+    gone = [data[number][0] + 40 * 10**6 for number in range(100, 104)]
+    without = [each for each in packets if each[0] not in gone or len(each[1]) > 1000]
+    early = [told(41, 100, (101, 102)), told(42, 100, (101, 103))]
+    again = (data[100][0] + 43 * 10**6, data[100][1])
+    for more, counted in (
+        ([], 1),
+        ([again], 0),  # lost and sent again, as far as one knows
+        ([again, told(90, 130, (100, 101))], 1),  # the receiver got it twice
+    ):
+        transfer = transfer_of(tmp_path, pcap(sorted([*without, *early, *more], key=lambda each: each[0])))
+        assert transfer.overtaken == counted
 
 
 def test_a_window_without_its_factor_is_not_taken(tmp_path: Path) -> None:
@@ -277,10 +227,8 @@ def test_captures_of_own_runs_tell_what_is_known_of_them(captured: dict[str, ls.
         assert transfer.goodput_bps == pytest.approx(run.goodput_bps, rel=0.05), name
         scenario = imported(run, end).loaded.scenario
         narrow = scenario.path[1]
-        # A packet that skips the delay of 6 ms has a shorter round trip; the sender does not see it.
-        off = 0.12 if (name, end) == ("reorder", "sender") else 0.003
         others_ms = 4 * 98 * 8 / RATES[name] * 1e3  # of three lines in a row the import knows one: small packets on two
-        assert sum(link.rtt or 0 for link in scenario.path) / 1e6 == pytest.approx(50 + others_ms, rel=off), name
+        assert sum(link.rtt or 0 for link in scenario.path) / 1e6 == pytest.approx(50 + others_ms, rel=0.003), name
         assert scenario.mtu == 1500, name
         if name in ("queue", "reorder", "bbr"):
             assert narrow.line_rate == pytest.approx(RATES[name], rel=0.015), name
@@ -298,8 +246,9 @@ def test_queue_window_loss_and_reordering_are_those_of_the_run(captured: dict[st
     assert window.transfer.window == pytest.approx(50_000, rel=0.03)  # Linux makes whole packets of it
     loss = imported(captured["loss"]).loaded.scenario.path[1]
     assert loss.loss == pytest.approx(0.005, rel=0.45)  # some twenty packets: two standard deviations
-    reorder = imported(captured["reorder"], "receiver").loaded.scenario.path[1]
-    assert reorder.reorder == pytest.approx(0.02, rel=0.25)
+    for end in ("receiver", "sender"):  # of which one sees it, and the other is told by selective acknowledgments
+        reorder = imported(captured["reorder"], end).loaded.scenario.path[1]
+        assert reorder.reorder == pytest.approx(0.02, rel=0.25), end
 
 
 @pytest.mark.guest

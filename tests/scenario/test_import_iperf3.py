@@ -163,3 +163,20 @@ def test_whatever_stands_in_it_there_is_an_error_with_its_file(
         import_files({"iperf3": [file]})
     except LandspeedError as error:
         assert re.search(r"(fuzzed\.json|imported|no round-trip time)", str(error)), str(error)
+
+
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("server", [False, True])
+def test_before_iperf_3_7_who_sent_is_what_was_asked_for(tmp_path: Path, reverse: int, server: bool) -> None:
+    """Its streams have no member `sender`: the client sends unless --reverse; a server's file is the other end's."""
+    data = json.loads((HERE / "queue-iperf3.json").read_text())
+    for each in data["intervals"]:
+        for stream in each["streams"]:
+            del stream["sender"]
+    data["start"]["test_start"]["reverse"] = reverse
+    if server:
+        data["start"]["accepted_connection"] = {"host": "x", "port": 1}
+    (tmp_path / "old.json").write_text(json.dumps(data))
+    here, there = (data["start"]["connected"][0][f"{end}_host"] for end in ("local", "remote"))
+    (found,) = read_iperf3(tmp_path / "old.json").transfers
+    assert (found.sender, found.receiver) == ((here, there) if bool(reverse) == server else (there, here))

@@ -14,63 +14,13 @@ from landspeed.scenario.importers.path_evidence import MeasurementError
 from landspeed.scenario.importers.topologies.graphs import read_gml, read_graphml
 from landspeed.scenario.importers.topologies.topology import FIBRE_M_PER_S, MapNode, distance_m
 from landspeed.scenario.importers.topologies.write_network import STRETCH
+from tests.support.places import TESTS
 
-GML = """\
-graph [
-  label "Abilene"
-  node [ id 0 label "New York" Longitude -74.00597 Internal 1 Latitude 40.71427 ]
-  node [ id 1 label "Chicago" Longitude -87.65005 Latitude 41.85003 ]
-  node [ id 2 label "Seattle" Longitude -122.33207 Latitude 47.60621 ]
-  node [ id 3 label "Seattle" ]
-  edge [ source 0 target 1 LinkLabel "OC-192c" LinkSpeedRaw 9953280000.0 ]
-  edge [ source 1 target 2 LinkLabel "OC-192c" ]
-  edge [ source 2 target 3 ]
-  edge [ source 3 target 2 ]
-]
-"""
-GRAPHML = """\
-<?xml version="1.0" encoding="utf-8"?>
-<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-  <key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d1"/>
-  <key attr.name="Latitude" attr.type="double" for="node" id="d2"/>
-  <key attr.name="Longitude" attr.type="double" for="node" id="d3"/>
-  <key attr.name="label" attr.type="string" for="node" id="d4"/>
-  <graph edgedefault="undirected">
-    <node id="0"><data key="d2">59.91</data><data key="d3">10.75</data><data key="d4">Oslo</data></node>
-    <node id="1"><data key="d2">63.43</data><data key="d3">10.40</data><data key="d4">Trondheim</data></node>
-    <edge source="0" target="1"><data key="d1">2500000000.0</data></edge>
-  </graph>
-</graphml>
-"""
-SNDLIB = """\
-<network xmlns="http://sndlib.zib.de/network" version="1.0">
-  <networkStructure>
-    <nodes coordinatesType="geographical">
-      <node id="Berlin"><coordinates><x>13.48</x><y>52.52</y></coordinates></node>
-      <node id="Essen"><coordinates><x>7.01</x><y>51.45</y></coordinates></node>
-    </nodes>
-    <links>
-      <link id="L1"><source>Berlin</source><target>Essen</target>
-        <additionalModules><addModule><capacity>40.0</capacity><cost>1.0</cost></addModule></additionalModules></link>
-    </links>
-  </networkStructure>
-</network>
-"""
-CLAB = """\
-name: lab
-topology:
-  nodes:
-    client: {image: x, exec: ["ip link set eth1 up", "tc qdisc add dev eth1 root netem delay 20ms rate 50mbit"]}
-    router: {kind: nokia_srlinux}
-    server:
-      kind: linux
-      exec:
-        - tc qdisc add dev eth1 root handle 1: netem delay 5ms loss 0.1%
-        - tc qdisc add dev eth1 parent 1:1 tbf rate 10mbit burst 20kb limit 60000
-  links:
-    - endpoints: ["client:eth1", "router:e1-1"]
-    - endpoints: ["router:e1-2", "server:eth1"]
-"""
+MAPS = TESTS / "scenario" / "map_inputs"
+GML = (MAPS / "abilene.gml").read_text()
+GRAPHML = (MAPS / "norway.graphml").read_text()
+SNDLIB = (MAPS / "germany.xml").read_text()
+CLAB = (MAPS / "lab.clab.yml").read_text()
 
 
 def imported(folder: Path, name: str, text: str) -> ls.Plan:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from landspeed.scenario.importers.import_files import import_files
+from landspeed.scenario.importers.infer import infer
 from landspeed.scenario.importers.path_evidence import (
     MeasuredTransfer,
     MeasurementError,
@@ -107,3 +108,19 @@ def test_whatever_stands_in_it_there_is_an_error_with_its_file(
         import_files({"ss": [file]})
     except MeasurementError as error:
         assert re.match(r"\S*fuzzed-ss.txt", str(error)) and "give" in str(error)
+
+
+def test_a_window_that_ss_shows_full_is_the_limit(tmp_path: Path) -> None:
+    """`rwnd_limited`; where no program tells windows, such as iperf 3.1, and where there is no transfer at all."""
+    fields = "cubic wscale:7,7 rto:300 rtt:100.05/0.02 mss:1448 pmtu:1500 busy:10000ms rwnd_limited:9800ms(98.0%)"
+    (tmp_path / "ss.txt").write_text(
+        f"ESTAB 0 9 192.0.2.10:40000 192.0.2.20:5201\n\t {fields} bytes_acked:499417816 minrtt:100 snd_wnd:3000320\n"
+    )
+    alone = import_files({"ss": [tmp_path / "ss.txt"]}).loaded.scenario.transfer
+    assert (alone.window, alone.window_exact) == (3_000_320, True)
+    old = PathEvidence(transfers=[transfer_to("192.0.2.20", 40000)], sockets=read_ss(tmp_path / "ss.txt").sockets)
+    made = infer(old)
+    assert (made.bound_by, made.sure) == ("window", "certain")
+    assert made.why == "the receiver's window held it back for 98 % of its busy time, says ss.txt"
+    (tmp_path / "ss.txt").write_text((tmp_path / "ss.txt").read_text().replace("9800ms(98.0%)", "400ms(4.0%)"))
+    assert import_files({"ss": [tmp_path / "ss.txt"]}).loaded.scenario.transfer.window is None

@@ -16,6 +16,7 @@ from landspeed.programs.probe.probe import ProbePoint, ProbeResult
 from landspeed.programs.probe.table import rows, sentence, spinning, title_of
 from landspeed.report.probe_page import Part, arrival_picture, connection_pictures, goodput_picture, write_probe_page
 from landspeed.report.svg_lines import LinePicture
+from landspeed.results.own_logs import written_logs
 
 PAGE = "probe.html"
 
@@ -40,6 +41,12 @@ def write_page(found: ProbeResult) -> Path:
         repeated=repeating_command(found),
         parts=parts,
         errors=errors,
+        logs=[
+            f"{each.case.folder}/{file}"
+            for variant in found.variants
+            for each in variant.cases
+            for file in written_logs(each.folder)
+        ],
         hidden=hidden,
     )
 

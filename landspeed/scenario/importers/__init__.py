@@ -8,6 +8,7 @@ infer.py           A path from what was measured on it: round trip, bottleneck, 
 infer_form.py      Form of an inferred path, and the words for how sure its reading is
 path_evidence.py   Evidence of measuring programs on a path, in one form
 peers.py           Peers in a file of `ss`: only the connections of the transfer count
+probes_at_once.py  Probes of a traceroute that wait for each other: Linux's traceroute sends sixteen at once
 reading.py         Helpers of the readers: JSON that may be cut off, members that may be missing
 registry.py        Registry of the readers: every module of readers/ that has a `READER`
 round_trip.py      The path's own round trip, and how it divides over the hops

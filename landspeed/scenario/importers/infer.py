@@ -17,7 +17,7 @@ from landspeed.base.units_text import rate_text
 from landspeed.scenario.importers.agreement import contradictions
 from landspeed.scenario.importers.configured import apply_settings
 from landspeed.scenario.importers.infer_form import STANDARD_BPS, InferredPath
-from landspeed.scenario.importers.path_evidence import Figure, GoodputInterval, MeasuredTransfer, PathEvidence
+from landspeed.scenario.importers.path_evidence import Figure, GoodputInterval, MeasuredTransfer, PathEvidence, Socket
 from landspeed.scenario.importers.round_trip import round_trip
 from landspeed.scenario.importers.udp import over_udp
 from landspeed.scenario.theory import physics as ph
@@ -26,6 +26,7 @@ QUEUE_LEAST_S = 0.0005  # an RTT less above the path's own is no queue
 STANDING = 0.25  # of the queue's greatest delay: while it stands higher, the line is busy
 FLAT, BURSTS = 0.1, 2.0  # a policed goodput varies by so little; a variance of losses so far above chance's
 USUAL_MTU = 1500
+HELD_BACK = 0.5  # of the time: then the window is what limits
 FEWEST = 100  # probes; of fewer, one that is lost would be a loss that no TCP survives
 FEW = 3  # packets that overtook: less is no figure
 NORMAL = 1.96  # standard deviations of a 95 % interval
@@ -42,12 +43,12 @@ def infer(evidence: PathEvidence) -> InferredPath:
     mtu, mtu_source = _mtu(evidence, transfer)
     # A packet's time on the line belongs to what is measured, not to the path's delay; so the rate comes first.
     rough = InferredPath(round_trip(evidence, transfer, mtu, math.inf), mtu, transfer)
-    _bound(rough)
+    _bound(rough, evidence.sockets)
     line = rough.rate.value if rough.rate else math.inf
     made = InferredPath(round_trip(evidence, transfer, mtu, line), mtu, transfer)
     if transfer is not None:
         made.goodput = _goodput(tcp, transfer)
-    _bound(made)
+    _bound(made, evidence.sockets)
     made.mtu_source = mtu_source
     _overtaking(made)
     _by_probes(made, evidence)
@@ -119,21 +120,18 @@ def _half(values: Sequence[float]) -> float:
     return NORMAL * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
-def _bound(made: InferredPath) -> None:
+def _bound(made: InferredPath, sockets: Sequence[Socket]) -> None:
     """Find what limited the transfer, and what follows for the path."""
     transfer = made.transfer
     if transfer is None:
+        _by_sockets(made, sockets)
         return None
     parts = settled(transfer)
     base_s = made.round_trip.base.value
     rates = [each.rate_bps for each in parts] or [transfer.goodput_bps]
     rtts = [each.rtt_s for each in parts if each.rtt_s is not None]
     rate, rtt_s = statistics.fmean(rates), statistics.fmean(rtts) if rtts else base_s
-    paced = (transfer.asked_pacing_bps or 0.0) * transfer.streams
-    made.pacing_bps = transfer.asked_pacing_bps
-    if paced and abs(rate / paced - 1) <= limits.PACING_NEARNESS:
-        made.bound_by, made.why = limits.PACING, f"{rate_text(rate)} is the {rate_text(paced)} that was asked for"
-        made.sure, made.second = "likely", "a shaper of that very rate on the path"
+    if _by_pacing(made, rate) or _by_sockets(made, sockets):
         return _at_least(made, rates)
     queued = bool(rtts) and max(rtts) - base_s > max(limits.QUEUE_SHARE * base_s, QUEUE_LEAST_S)
     wire = rate * made.wire_share
@@ -217,6 +215,35 @@ def _by_queue(made: InferredPath, parts: Sequence[GoodputInterval], base_s: floa
         )
     else:
         made.assumptions.append("Queue. It never overflowed, so it may be any longer than what was seen of it.")
+
+
+def _by_pacing(made: InferredPath, rate_bps: float) -> bool:
+    """Return whether the transfer had the rate that was asked for."""
+    transfer = made.transfer
+    assert transfer is not None
+    made.pacing_bps = transfer.asked_pacing_bps
+    paced = (transfer.asked_pacing_bps or 0.0) * transfer.streams
+    if not paced or abs(rate_bps / paced - 1) > limits.PACING_NEARNESS:
+        return False
+    made.bound_by, made.why = limits.PACING, f"{rate_text(rate_bps)} is the {rate_text(paced)} that was asked for"
+    made.sure, made.second = "likely", "a shaper of that very rate on the path"
+    return True
+
+
+def _by_sockets(made: InferredPath, sockets: Sequence[Socket]) -> bool:
+    """Return whether `ss` shows that the receiver's window held the transfer back, or, without one, a connection."""
+    transfer = made.transfer
+    own = [each for each in sockets if transfer is None or each.local_port in transfer.sender_ports]
+    held = [each for each in own if each.window_bytes and (each.window_limited or 0.0) > HELD_BACK]
+    streams = transfer.streams if transfer else 1
+    if len(held) < streams:
+        return False
+    share = min(each.window_limited or 0.0 for each in held[:streams])
+    made.why = f"the receiver's window held it back for {share * 100:.3g} % of its busy time, says {held[0].source}"
+    made.bound_by, made.sure, made.second = limits.WINDOW, "certain", "a receiving program that reads slowly"
+    window = sum(each.window_bytes or 0 for each in held[:streams]) / streams
+    made.window = Figure(window, f"{held[0].source}: the window that the receiver offered")
+    return True
 
 
 def _by_window(made: InferredPath, parts: Sequence[GoodputInterval], rate_bps: float, rtt_s: float) -> bool:

@@ -144,7 +144,8 @@ class Probes:
 class Socket:
     """A TCP connection as the sending kernel tells of it (ss -ti). The peer is an address, without its port.
 
-    `least_of`: what the least round trip is, in the words of its program.
+    `least_of`: what the least round trip is, in the words of its program. `window_limited`: share of its busy time in
+    which the receiver's window held it back.
     """
 
     source: str
@@ -159,6 +160,7 @@ class Socket:
     packets: int | None = None
     retransmits: int | None = None
     least_of: str = "minrtt"
+    window_limited: float | None = None
 
 
 @dataclass(frozen=True)

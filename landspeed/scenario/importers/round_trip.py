@@ -6,7 +6,8 @@ is taken: of probes, of a traceroute that reached its target, of the kernel's mi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from landspeed.scenario.importers.fit_traceroute import fit, without_outliers
@@ -17,6 +18,7 @@ from landspeed.scenario.importers.path_evidence import (
     PathEvidence,
     Traceroute,
 )
+from landspeed.scenario.importers.probes_at_once import least_ms
 from landspeed.scenario.theory import physics as ph
 
 OWN_QUEUE = "the least smoothed RTT, an upper bound: its own queue may be in it"
@@ -74,7 +76,7 @@ def round_trip(evidence: PathEvidence, transfer: MeasuredTransfer | None, mtu: i
             "Delay. Only the transfer itself tells it, so a queue that stood all the time is counted as delay: how "
             "much, nobody can tell. A traceroute, a ping or `ss -ti` would."
         )
-    _links(made, evidence)
+    _links(made, evidence, (sum(TRACE) + 2 * ph.ETHERNET_FRAMING) * 8e3 / line_bps)
     return made
 
 
@@ -98,7 +100,7 @@ def _candidates(
             yield told(probe.min_s, ECHO, f"{probe.source}: {probe.what}, least of {probe.sent}", 5e-6)
     for trace in evidence.traces:
         if trace.reached and trace.hops[-1].rtts_ms:
-            yield told(min(trace.hops[-1].rtts_ms) / 1e3, TRACE, f"{trace.source}: its last hop", 5e-6)
+            yield told((least_ms(trace)[-1] or 0.0) / 1e3, TRACE, f"{trace.source}: its last hop", 5e-6)
     for socket in evidence.sockets:
         if socket.min_rtt_s:
             # The handshake's packets count in it, and they are small.
@@ -123,8 +125,26 @@ def _last_resorts(evidence: PathEvidence) -> Iterator[tuple[Figure, Figure]]:
             yield figure, figure
 
 
-def _links(made: RoundTrip, evidence: PathEvidence) -> None:
-    """Each link's share, from the traceroutes of one end or of both (fit_traceroute.py says how)."""
+def bottleneck_of(links_ms: Sequence[float]) -> int:
+    """The link that is taken for the bottleneck: with most delay, as no end can tell which it is.
+
+    Not the sender's own link: a queue there holds its sender back and drops nothing.
+    """
+    return max(range(1, len(links_ms)), key=lambda index: links_ms[index]) if len(links_ms) > 1 else 0
+
+
+def _less(ms: float | None, off_ms: float, most_ms: float = math.inf) -> float | None:
+    return None if ms is None else min(max(ms - off_ms, 0.0), most_ms)
+
+
+def _links(made: RoundTrip, evidence: PathEvidence, line_ms: float) -> None:
+    """Each link's share, from the traceroutes of one end or of both (fit_traceroute.py says how).
+
+    Args:
+        made: what is known of the round trip so far.
+        evidence: with the traceroutes.
+        line_ms: of a packet of traceroute and its answer on the bottleneck's line, which is no delay.
+    """
     total_ms = made.delay.value * 1e3
     if not evidence.traces:
         made.hops, made.links_ms = ["router"], [0.0, total_ms]
@@ -143,13 +163,14 @@ def _links(made: RoundTrip, evidence: PathEvidence) -> None:
         made.assumptions.append("Hops. The traceroute shows no router; one without a delay holds the queue.")
         return
     count = len(routers) + 1
-    forward: list[float | None] = [min(hop.rtts_ms) if hop.rtts_ms else None for hop in routers] + [None]
+    forward: list[float | None] = [*least_ms(made.forward)[: len(routers)], None]
     forward, outliers = without_outliers(forward)
     reverse: list[float | None] = [None] * count
     if made.reverse is not None:
         back = list(made.reverse.hops[:-1] if made.reverse.reached else made.reverse.hops)
         if len(back) == len(routers):
-            seen = [total_ms - min(hop.rtts_ms) if hop.rtts_ms else None for hop in back[::-1]]
+            told = least_ms(made.reverse)[: len(back)][::-1]
+            seen = [None if ms is None else total_ms - ms for ms in told]
             reverse = [None if ms is None else max(ms, 0.0) for ms in seen] + [None]
         else:
             made.assumptions.append(
@@ -157,6 +178,17 @@ def _links(made: RoundTrip, evidence: PathEvidence) -> None:
                 "the ways differ, and only the forward one is used."
             )
             made.reverse = None
+    for trace in (made.forward, made.reverse):
+        if trace is not None and least_ms(trace) != [min(hop.rtts_ms, default=None) for hop in trace.hops]:
+            made.assumptions.append(
+                f"Probes. Those of {trace.source} waited for each other on a slow line, for traceroute sends sixteen "
+                "at once: what they waited is taken off."
+            )
+    fitted = fit(total_ms, [0.0] * count, forward, reverse)
+    narrow = bottleneck_of(fitted.links_ms)
+    # What crossed the bottleneck took its time on that line, too.
+    forward = [_less(ms, line_ms if hop >= narrow else 0.0) for hop, ms in enumerate(forward)]
+    reverse = [_less(ms, -line_ms if hop < narrow else 0.0, total_ms) for hop, ms in enumerate(reverse)]
     fitted = fit(total_ms, [0.0] * count, forward, reverse)
     made.hops, made.links_ms = [hop.label for hop in routers], fitted.links_ms
     ends = [*(hop.label if ms is not None else "" for hop, ms in zip(routers, forward, strict=False)), "the receiver"]

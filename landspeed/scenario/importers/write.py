@@ -11,6 +11,7 @@ from landspeed.base.units_text import rate_text
 from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
 from landspeed.scenario.importers.infer_form import InferredPath
 from landspeed.scenario.importers.path_evidence import Figure, PathEvidence, Traceroute
+from landspeed.scenario.importers.round_trip import bottleneck_of
 from landspeed.scenario.theory.physics import ETHERNET_FRAMING
 from landspeed.scenario.theory.timing import echo_bytes
 
@@ -130,8 +131,7 @@ def _host(name: str, role: str, made: InferredPath, bus: Figure | None) -> Itera
 
 def _path(made: InferredPath, nodes: Sequence[str]) -> Iterator[str]:
     links = made.round_trip.links_ms
-    # Not the sender's own link: a queue there holds its sender back and drops nothing.
-    narrow = max(range(1, len(links)), key=lambda index: links[index]) if len(links) > 1 else 0
+    narrow = bottleneck_of(links)
     for index, rtt_ms in enumerate(links):
         yield f"  - from: {nodes[index]}"
         yield f"    to: {nodes[index + 1]}"
@@ -224,7 +224,7 @@ def _assumptions(made: InferredPath) -> Iterator[str]:
     transfer = made.transfer
     if transfer is None:
         yield f"Transfer. None was measured: one stream for {DURATION_S} s is assumed."
-    elif made.why:
+    if made.why:
         sure = f" ({made.sure})" if made.sure else ""
         yield f"Bound by: {made.bound_by}{sure}. {made.why[0].upper()}{made.why[1:]}."
         if made.second:

@@ -13,6 +13,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from landspeed.base.segments import Segment, options_of
+from landspeed.scenario.importers.captures.sacked_holes import SackedHoles
 
 BIN_NS = 50_000_000
 SLICE_NS = 5_000_000
@@ -85,6 +86,7 @@ class ConnectionHalf:
     waiting: deque[tuple[int, int]] = field(default_factory=deque[tuple[int, int]])
     stamps: deque[tuple[int, int]] = field(default_factory=deque[tuple[int, int]])  # of acknowledgments of this way
     recover: int = -1
+    sacked: SackedHoles = field(default_factory=SackedHoles)
 
 
 def _bin(bins: dict[int, Bin], now: int) -> Bin:
@@ -185,6 +187,7 @@ class Connection:
         else:
             part.resent += packets
             way.resent += packets
+            way.sacked.send_again(begin, end)
             self._lost(way, now, begin)
             if end > way.next:
                 part.fresh += end - way.next
@@ -237,10 +240,22 @@ class Connection:
         way.max_window = max(way.max_window, offered)
         if way.first < 0:
             return
-        acked = way.next + ((segment.acknowledged - way.next + _HALF) & _ALL) - _HALF
-        if len(sack) >= 8 and self._is_repeated(sack, segment.acknowledged):
+
+        def counted(number: int) -> int:
+            return way.next + ((number - way.next + _HALF) & _ALL) - _HALF
+
+        acked = counted(segment.acknowledged)
+        repeated = len(sack) >= 8 and self._is_repeated(sack, segment.acknowledged)
+        if repeated:
             way.needless += 1
             part.resent -= 1
+        if sack or way.sacked.holes:
+            blocks = [
+                (counted(begin), counted(end)) for begin, end in struct.iter_unpack(">II", sack[: len(sack) & ~7])
+            ]
+            if repeated:
+                way.sacked.repeat(*blocks.pop(0))
+            way.sacked.acknowledge(acked, [each for each in blocks if acked < each[0] < each[1] <= way.next])
         if way.acked < 0:
             way.acked = min(acked, way.next)
             return

@@ -153,7 +153,7 @@ class _Captured:
             mss_bytes=mss,
             mtu_bytes=mtu,
             retransmits=max(0, resent - needless),
-            overtaken=sum(way.overtaken for way in self.ways),
+            overtaken=self._overtook(),
             captured_packets=packets,
             captured_at=place,
             guessed_control=guess[0] if guess else None,
@@ -265,6 +265,10 @@ class _Captured:
         stamps = ph.TCP_TIMESTAMPS if any(way.stamps or way.behind for way in self.ways) else 0
         return payload + stamps + headers, payload
 
+    def _overtook(self) -> int:
+        """Packets that came before others sent earlier: seen here, or told by the receiver to the sender."""
+        return sum(way.overtaken for way in self.ways) or sum(way.sacked.overtook for way in self.ways)
+
     def _say(self, needless: int, resent: int, packets: int) -> None:
         """Note what the capture tells beside."""
         ahead, behind = self.ahead_ns, self.behind_ns
@@ -288,11 +292,11 @@ class _Captured:
                 f"Window. {self.name} begins after the connection, so nobody knows what a window in it is to be "
                 "multiplied by, and none is taken."
             )
-        if overtaken := sum(way.overtaken for way in self.ways):
+        if overtaken := self._overtook():
             far_ms = max(way.overtaken_ns for way in self.ways) / 1e6
+            how = f"by up to {far_ms:.3g} ms" if far_ms else "as the receiver's selective acknowledgments tell"
             self.notes.append(
-                f"Reordering. {overtaken} of {packets} packets came before others that were sent earlier, by up to "
-                f"{far_ms:.3g} ms."
+                f"Reordering. {overtaken} of {packets} packets came before others that were sent earlier, {how}."
             )
         if needless:
             self.notes.append(

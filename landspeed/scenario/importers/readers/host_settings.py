@@ -49,5 +49,9 @@ def read_host_settings(file: Path) -> PathEvidence:
     return PathEvidence(hosts=[found])
 
 
-_LIKE = re.compile(r"^net\.(?:ipv4|ipv6|core)\.\S+\s*=|^Settings for \S+:|^\d+: \S+: <[^>]*> mtu \d", re.MULTILINE)
+_LIKE = re.compile(
+    r"^net\.(?:ipv4|ipv6|core)\.\S+\s*=|^(?:Settings|Features|Ring parameters|Coalesce parameters) for \S+:"
+    r"|^\d+: \S+: <[^>]*> mtu \d",
+    re.MULTILINE,
+)
 READER = Reader("host", "a host's settings (sysctl, ethtool, ip link)", _LIKE.search, read_host_settings)

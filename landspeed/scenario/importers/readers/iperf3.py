@@ -79,8 +79,10 @@ def transfer_of(data: dict[str, Any], source: str) -> MeasuredTransfer:
     udp = text_of(asked, "protocol") == "UDP"
     here, there = (text_of((items(start, "connected") or [None])[0], f"{end_}_host") for end_ in ("local", "remote"))
     own = [each for each in items(data, "intervals") if items(each, "streams")]
-    sends = bool(own) and bool(member(items(own[0], "streams")[0], "sender"))
-    sent_by_us = sends or (not own and not member(asked, "reverse"))
+    told = member(items(own[0], "streams")[0], "sender") if own else None
+    if told is None:  # before iperf 3.7: by what was asked for, and by which end this is
+        told = bool(member(asked, "reverse")) == (member(start, "accepted_connection") is not None)
+    sends = bool(told)
     if not sends and (others := items(data, "server_output_json", "intervals")):
         own = others  # only the sending end knows round-trip times
     which = "sum_received" if positive(end, "sum_received", "bits_per_second") else "sum"
@@ -97,9 +99,9 @@ def transfer_of(data: dict[str, Any], source: str) -> MeasuredTransfer:
         source=source,
         program=text_of(start, "version") or "iperf3",
         when=text_of(start, "timestamp", "time"),
-        sender=here if sent_by_us else there,
-        receiver=there if sent_by_us else here,
-        sender_ports=_ports(start, "local_port" if sent_by_us else "remote_port"),
+        sender=here if sends else there,
+        receiver=there if sends else here,
+        sender_ports=_ports(start, "local_port" if sends else "remote_port"),
         udp=udp,
         ip_version=6 if ":" in plain_address(here) else 4,
         streams=whole(asked, "num_streams") or max(1, len(items(end, "streams"))),

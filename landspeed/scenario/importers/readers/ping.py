@@ -12,11 +12,12 @@ from landspeed.scenario.importers.registry import Reader
 WHAT = "what `ping -c 20 HOST` printed"
 BELOW_SHARE = 0.5  # Windows' "<1ms" counts as half of it, as in traceroute.py
 _TIME = re.compile(r"(?:time|zeit|temps|tiempo|tempo|durata|\w+)(=|<)\s?(\d{1,7}(?:[.,]\d{1,6})?) ?ms\b", re.IGNORECASE)
-_ANSWER = re.compile(r"\bttl[=:]\s?\d+|\bhlim[=:]\s?\d+|::?[0-9a-f]*:.*[=<]\d+ ?ms", re.IGNORECASE)
-_LEAST = re.compile(r"(?:rtt|round-trip) +\(?min/avg/max\S* = (\d{1,7}(?:\.\d{1,6})?)/")
+_ANSWER = re.compile(r"\bttl[=:]\s?\d+|\bhlim[=:]\s?\d+|::?[0-9a-f]*:.*[=<]\d+ ?ms|icmp_seq=\d+\. time=", re.IGNORECASE)
+_LEAST = re.compile(r"(?:rtt|round-trip|,) +(?:\(ms\) +)?min/avg/max\S* = (\d{1,7}(?:\.\d{1,6})?)/")
 _COUNT = re.compile(r"(\d{1,9}) packets transmitted, (\d{1,9})(?: packets)? received")
 _WINDOWS = re.compile(r"=\s*(\d{1,9}),[^=]{1,20}=\s*(\d{1,9}),[^=]{1,20}=\s*(\d{1,9})\s*\(\d+\s?%")
 _CISCO = re.compile(r"\((\d{1,7})/(\d{1,7})\)(?:, round-trip min/avg/max = (\d{1,7})/)?")
+_FPING = re.compile(r"xmt/rcv/%loss = (\d{1,9})/(\d{1,9})/")
 _TARGET = re.compile(r"^(?:PING6?|\S+.*?) (\S+?) ?[\[(]([0-9A-Fa-f.:]+)[\])]", re.MULTILINE)
 
 
@@ -33,7 +34,8 @@ def read_ping(file: Path) -> PathEvidence:
         if _ANSWER.search(line)
         for below, ms in _TIME.findall(line)[-1:]
     ]
-    least, count, windows = _LEAST.search(text), _COUNT.search(text), _WINDOWS.search(text)
+    least, windows = _LEAST.search(text), _WINDOWS.search(text)
+    count = _COUNT.search(text) or _FPING.search(text)
     cisco = _CISCO.search(text) if "Success rate" in text else None
     sent, got = len(times), len(times)
     if count:
@@ -54,7 +56,8 @@ def read_ping(file: Path) -> PathEvidence:
 
 
 _LIKE = re.compile(
-    r"^PING6? |packets transmitted, |\bicmp_seq=|[=<]\d+ ?ms TTL=|Success rate is \d+ percent|^Ping\w* .*[\[(]",
+    r"^PING6? |packets transmitted, |\bicmp_seq=|[=<]\d+ ?ms TTL=|xmt/rcv/%loss = |Success rate is \d+ percent"
+    r"|^Ping\w* .*[\[(]",
     re.MULTILINE,
 )
 READER = Reader("ping", "what ping prints", _LIKE.search, read_ping)

@@ -73,6 +73,7 @@ class _Line:
         """The bytes that it sent, and what is told of it."""
         rtt_ms, least_ms = self.number("rtt"), self.number("minrtt")
         control = _CONTROL.search(self.line)
+        limited = re.fullmatch(r"\d{1,12}ms\((\d{1,3}(?:\.\d{1,3})?)%\)", self.fields.get("rwnd_limited", ""))
         resent = self.fields.get("retrans", "").rpartition("/")[2]
         return self.whole("bytes_acked") or self.whole("bytes_sent") or 0, Socket(
             source=self.file.name,
@@ -85,6 +86,7 @@ class _Line:
             window_bytes=self.whole("snd_wnd"),
             congestion_control=control[1] if control else None,
             packets=self.whole("data_segs_out"),
+            window_limited=min(float(limited[1]) / 100, 1.0) if limited else None,
             retransmits=int(resent) if re.fullmatch(r"\d{1,12}", resent) else 0,
         )
 

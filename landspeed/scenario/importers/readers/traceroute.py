@@ -10,14 +10,17 @@ from landspeed.scenario.importers.reading import read_text
 from landspeed.scenario.importers.registry import Reader
 
 _HEAD = re.compile(
-    r"(?:traceroute6?|Tracing (?:the )?route) to ([^\s,]+)(?: ?[\[(]([0-9A-Fa-f.:]+)[\])])?"
-    r"|^\S[^\d\[]*? ([^\s\[]+) \[([0-9A-Fa-f.:]+)\]"  # Windows in its own language: the name, then the address
+    r"(?:traceroute6?|Tracing (?:the )?(?:route|path)) to +([^\s,(]+)(?: ?[\[(]([0-9A-Fa-f.:]+)[\])])?"
+    r"|^traceroute \[\(\S+ -> \(?([0-9A-Fa-f.:]+?)(?::\d+)?\)\]()"  # paris-traceroute
+    r"|^(?:\S[^\d\[]*? )?([^\s\[]+) \[([0-9A-Fa-f.:]+)\]"  # Windows in its own language: the name, then the address
 )
-_LINE = re.compile(r"\s*(\d{1,3})\s+(\S.*)")
-_TIME = re.compile(r"(<?)\s*(\d+(?:\.\d+)?)\s*ms(?:ec)?\b")
+_LINE = re.compile(r"\s*(\d{1,3})P?\s+(\S.*)")
+_TIME = re.compile(r"(<?)\s*(\d+(?:\.\d+)?)\s*(?:ms(?:ec)?|мс)\b")
 _MTR = re.compile(
-    r"\s*(\d{1,3})\.\s*(?:\|--|\|-|AS\S+)?\s+(?:AS\S+\s+)?(\S+)\s+([\d.]+)%?\s+(\d+)((?:\s+[\d.]+){3,})\s*"
+    r"\s*(\d{1,3})\.\s*(?:\|--|\|-)?\s*(?:AS\S+\s+)?(\S+)(?:\s+\(([0-9A-Fa-f.:]+)\))?\s+[\d.]+%?\s+\d+"
+    r"((?:\s+[\d.]+){3,})\s*"
 )
+_WINMTR = re.compile(r"\|\s+(\S.*?) -\s+\d{1,3} \|\s+\d+ \|\s+\d+ \|\s+(\d{1,7}) \|(?:\s+\d+ \|){3}")
 _MTR_HEAD = re.compile(r"Loss%\s+Snt\s+(.+)")
 _NAME = re.compile(r"([^\s()\[\]*<]+)\s+[(\[]([0-9A-Fa-f.:%a-z]+)[)\]]")
 _ADDRESS = re.compile(r"(?<![\w.])((?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w.])")
@@ -34,6 +37,8 @@ def read_traceroute(file: Path) -> PathEvidence:
     lines = read_text(file, "cp850").splitlines()
     if columns := next((match[1].split() for line in lines if (match := _MTR_HEAD.search(line))), None):
         return _mtr(lines, columns, file)
+    if rows := [match for line in lines if (match := _WINMTR.match(line))]:
+        return _winmtr(rows, file)
     head = next((match for line in lines if (match := _HEAD.search(line))), None)
     hops: dict[int, tuple[TracerouteHop, str]] = {}
     last = 0
@@ -52,7 +57,7 @@ def read_traceroute(file: Path) -> PathEvidence:
             "HOST` printed"
         )
     whole = [hops.get(number, (TracerouteHop("", ()), "")) for number in range(1, max(answered) + 1)]
-    name, told = (head[1] or head[3], head[2] or head[4] or "") if head else ("", "")
+    name, told = (head[1] or head[3] or head[5], head[2] or head[3] or head[6] or "") if head else ("", "")
     target = told or name
     reached = bool(target) and target in (whole[-1][1], whole[-1][0].label.split(" ")[0])
     address = told or (whole[-1][1] if reached else "")
@@ -61,26 +66,41 @@ def read_traceroute(file: Path) -> PathEvidence:
 
 
 def _mtr(lines: list[str], columns: list[str], file: Path) -> PathEvidence:
-    """mtr's report: of each hop the best time. It names no target; what answered last is taken for it."""
+    """mtr's report: of each hop the best time."""
     if "Best" not in columns:
         raise MeasurementError(
             f"{file}: a report of mtr without its column Best; give what `mtr --report HOST` printed"
         )
-    hops: dict[int, tuple[TracerouteHop, str]] = {}
+    hops: dict[int, TracerouteHop] = {}
     for line in lines:
         if not (match := _MTR.fullmatch(line)):
             continue
-        times = match[5].split()
+        times = match[4].split()
         best = times[columns.index("Best")] if len(times) > columns.index("Best") else ""
         answered = match[2] != "???" and re.fullmatch(r"\d{1,9}(\.\d{1,9})?", best)
-        hops[int(match[1])] = (TracerouteHop(match[2], (_ms(best),)) if answered else TracerouteHop("", ()), match[2])
-    last = max((number for number, (hop, _) in hops.items() if hop.rtts_ms), default=0)
+        label = f"{match[2]} [{match[3]}]" if match[3] else match[2]
+        hops[int(match[1])] = TracerouteHop(label, (_ms(best),)) if answered else TracerouteHop("", ())
+    return _of_best(hops, file)
+
+
+def _winmtr(rows: list[re.Match[str]], file: Path) -> PathEvidence:
+    """WinMTR's table, which has no numbers: of each hop the best time."""
+    silent = TracerouteHop("", ())
+    told = [
+        silent if match[1].startswith("No response") else TracerouteHop(match[1], (_ms(match[2]),)) for match in rows
+    ]
+    return _of_best(dict(enumerate(told, start=1)), file)
+
+
+def _of_best(hops: dict[int, TracerouteHop], file: Path) -> PathEvidence:
+    """The path of these hops. No target is named; what answered last is taken for it."""
+    last = max((number for number, hop in hops.items() if hop.rtts_ms), default=0)
     if not last:
         raise MeasurementError(f"{file}: no hop of mtr's report answered; give what `mtr --report HOST` printed")
-    whole = tuple(hops.get(number, (TracerouteHop("", ()), ""))[0] for number in range(1, last + 1))
+    whole = tuple(hops.get(number, TracerouteHop("", ())) for number in range(1, last + 1))
     reached = last == max(hops)
-    address = whole[-1].label if reached and _ADDRESS.fullmatch(whole[-1].label) else ""
-    return PathEvidence(traces=[Traceroute(file.name, whole[-1].label, whole, reached, address)])
+    told = _ADDRESS.search(whole[-1].label) if reached else None
+    return PathEvidence(traces=[Traceroute(file.name, whole[-1].label, whole, reached, told[1] if told else "")])
 
 
 def _ms(text: str, below: str = "") -> float:
@@ -105,7 +125,8 @@ def _hop(text: str) -> tuple[TracerouteHop, str]:
 
 
 _LIKE = re.compile(
-    r"^traceroute6? to |^(?:\S*[Tt]racing|Type escape).*(?:route|trace)|Loss%\s+Snt|^\s{1,2}1\s+\S.*\d\s?ms(?:ec)?\b",
+    r"^traceroute6? to |^(?:\S*[Tt]racing|Type escape).*(?:route|trace)|Loss%\s+Snt|WinMTR statistics"
+    r"|^\s{1,2}1\s+\S.*\d\s?(?:ms(?:ec)?|мс)\b",
     re.MULTILINE,
 )
 READER = Reader("traceroute", "a traceroute, a tracert or mtr's report", _LIKE.search, read_traceroute)

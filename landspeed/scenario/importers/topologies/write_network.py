@@ -27,7 +27,7 @@ def write_network(topology: Topology, file: Path, name: str, title: str = "", st
     """The file's text: links as the map has them, and a flow between the two ends that are farthest apart."""
     names = scenario_names(topology.nodes)
     delays = [_delay_s(topology, link, stretch) for link in topology.links]
-    ends = _farthest(topology, delays)
+    ends = _farthest(topology, delays, file)
     hosts = {key: names[key] if key in topology.hosts else _host(names, key) for key in ends}
     fastest = max(
         [int(way.rate_bps) for link in topology.links for way in (link.forward, link.reverse) if way.rate_bps],
@@ -117,7 +117,7 @@ def _delay_s(topology: Topology, link: MapLink, stretch: float) -> tuple[float, 
     return length * stretch / FIBRE_M_PER_S, text
 
 
-def _farthest(topology: Topology, delays: list[tuple[float, str]]) -> tuple[str, str]:
+def _farthest(topology: Topology, delays: list[tuple[float, str]], file: Path) -> tuple[str, str]:
     """The two ends with the greatest delay between them: of the hosts, or of all nodes.
 
     Raises:
@@ -135,7 +135,7 @@ def _farthest(topology: Topology, delays: list[tuple[float, str]]) -> tuple[str,
             if end in far and end != start and (best is None or far[end] > best[0]):
                 best = (far[end], start, end)
     if best is None:
-        raise MeasurementError("no two ends of the map are joined; give a map in which a flow has a way")
+        raise MeasurementError(f"{file}: no two ends of the map are joined; give a map in which a flow has a way")
     return best[1], best[2]
 
 

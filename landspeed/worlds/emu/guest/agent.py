@@ -15,6 +15,7 @@ import sys
 import time
 from typing import IO, TYPE_CHECKING, Any
 
+from landspeed.results import own_logs
 from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.files import OUT, mount_all, mount_hosts, mount_visible, write_json
 from landspeed.worlds.emu.guest.network import namespaces
@@ -194,6 +195,7 @@ def _run_program(network: Network, job: Job, out: IO[bytes], err: IO[bytes]) -> 
     environment = {
         **os.environ,
         **{f"LANDSPEED_{name.upper().replace('-', '_')}": network.address(i) for i, name in enumerate(network.names)},
+        **own_logs.environment(OUT),
     }
     try:
         with network.node(job.at).inside():

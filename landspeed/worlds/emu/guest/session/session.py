@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from landspeed.results import own_logs
 from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.files import OUT, mount_visible
 from landspeed.worlds.emu.guest.link_events import LinkEvents
@@ -64,6 +65,7 @@ class Session:
                 f"LANDSPEED_{name.upper().replace('-', '_')}": network.address(i)
                 for i, name in enumerate(network.names)
             },
+            **own_logs.environment(OUT),
         }
         clock.sleep_until(round(FIRST_S * 1e9))
         clock.start_afresh()
