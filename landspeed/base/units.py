@@ -100,6 +100,7 @@ SCORE = Kind(
     "104.52858 Pbit·m/s", ("Pbit·m/s", "Tbit·m/s", "bit·m/s"), ((float("inf"), "bit·m/s"),),
     {"bit-meter/sec": "bit·m/s", "pbm/s": "Pbit·m/s", "tbm/s": "Tbit·m/s"},
 )  # fmt: skip
+KINDS = (TIME, RATE, SIZE, DISTANCE, PROBABILITY, PACKETS, SCORE)
 
 
 def parse_exact(kind: Kind, text: str, bare: str = "") -> Fraction:
@@ -119,7 +120,7 @@ def parse_exact(kind: Kind, text: str, bare: str = "") -> Fraction:
             advice += f"; {number} % if you meant per cent"
         raise UnitError(f"{kind.name} needs a unit, and '{stripped}' has none", advice)
     if unit not in kind.factors:
-        raise UnitError(f"'{unit}' is not a unit of {kind.name}", _right_unit(kind, number, unit))
+        raise UnitError(*_wrong_unit(kind, number, unit))
     if match["sign"] == "-":
         raise UnitError(f"'{stripped}' is negative", f"{kind.name} is zero or more: write {number} {unit}")
     return Fraction(number) * kind.factors[unit]
@@ -146,23 +147,29 @@ def _bare(kind: Kind, number: str, unit: str) -> tuple[str, str]:
     return number, unit or next(unit for bound, unit in kind.bare if value < bound)
 
 
-def _right_unit(kind: Kind, number: str, unit: str) -> str:
-    """The advice for a unit that the kind does not have; one of another kind is converted."""
+def _wrong_unit(kind: Kind, number: str, unit: str) -> tuple[str, str]:
+    """What is wrong and the advice for a unit that the kind does not have; one that can be converted is."""
+    what, by_case = f"'{unit}' is not a unit of {kind.name}", _by_case(kind)
     if found := (kind.converted or {}).get(unit):
         factor, why = found
         if factor is None:
             factor, why = MTU_BYTES.get(), f"packets of {MTU_BYTES.get()} B"
-        return f"write {format_exact(kind, round(Fraction(number) * factor))} ({why})"
-    return kind.right(number, _near_unit(kind, unit))
+        return what, f"write {format_exact(kind, round(Fraction(number) * factor))} ({why})"
+    if meant := by_case.get(unit.lower()) or kind.foreign.get(unit.lower()):
+        return what, kind.right(number, meant)
+    if other := kind_of(unit):
+        return f"{what}, but of {other.name}", f"write for example {kind.example} (units: {', '.join(kind.factors)})"
+    near = difflib.get_close_matches(unit.lower(), by_case, 1)
+    return what, kind.right(number, by_case[near[0]] if near else kind.example.split()[-1])
 
 
-def _near_unit(kind: Kind, unit: str) -> str:
-    by_case = {known.lower(): known for known in reversed(kind.factors)}
-    lowered = unit.lower()
-    if found := by_case.get(lowered) or kind.foreign.get(lowered):
-        return found
-    near = difflib.get_close_matches(lowered, by_case, 1)
-    return by_case[near[0]] if near else kind.example.split()[-1]
+def kind_of(unit: str) -> Kind | None:
+    """The kind that has a unit, whether or not its letters are capital."""
+    return next((kind for kind in KINDS if unit.lower() in _by_case(kind)), None)
+
+
+def _by_case(kind: Kind) -> dict[str, str]:
+    return {known.lower(): known for known in reversed(kind.factors)}
 
 
 def format_exact(kind: Kind, value: int) -> str:

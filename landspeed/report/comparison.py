@@ -259,11 +259,17 @@ def render_comparison(comparison: Comparison) -> RenderableType:
 
 
 def difference_lines(comparison: Comparison) -> list[str]:
-    """Each difference in a sentence."""
+    """Each difference in a sentence, with the strongest cause; one that stands in a line above is not told again."""
     lines: list[str] = []
+    told: set[tuple[str, str, str]] = set()
     for label, each in comparison.differences:
         cause = f"likely {each.cause} ({each.evidence})" if each.cause else "the samples support no cause"
         if each.evidence and not each.cause:
             cause = f"{each.evidence}; {cause}"
+        if each.cause and (label, each.cause, each.evidence) in told:
+            cause = "likely for the same cause"
+        elif each.also:
+            cause += f"; also {each.also}"
+        told.add((label, each.cause, each.evidence))
         lines.append(f"{each.what}, {comparison.sides[0].label} against {label}: {each.apart}; {cause}.")
     return lines

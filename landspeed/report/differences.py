@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from landspeed.base.limits import PACING, SLOW_START, UNKNOWN, WINDOW
-from landspeed.base.text import bytes_text, rate_text, signed_percent
+from landspeed.base.limits import LINE_RATE, PACING, SLOW_START, UNKNOWN, WINDOW
+from landspeed.base.text import NARROW, bytes_text, rate_text, signed_percent
 from landspeed.report.comparison_sides import Side
 from landspeed.results.record import QueueDelay
 
@@ -16,12 +16,17 @@ TIME_TOLERANCE = 0.10  # of a time, beyond one round trip and one sample
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that differs. `cause` is at most likely; without evidence in the samples it is empty."""
+    """One thing that differs. `cause` is at most likely; without evidence in the samples it is empty.
+
+    Attributes:
+        also: weaker causes, each with its evidence.
+    """
 
     what: str
     apart: str
     cause: str = ""
     evidence: str = ""
+    also: str = ""
 
 
 def differences(first: Side, other: Side, tolerance: float) -> list[Difference]:
@@ -40,6 +45,7 @@ def differences(first: Side, other: Side, tolerance: float) -> list[Difference]:
     ):
         if one is not None and two is not None and abs(two - one) > tolerance * one:
             causes = _level_causes(first, other) if what == "Settled goodput" else _start_causes(first, other, slack_s)
+            causes = causes or _shorter_queue(first, other)
             apart = signed_percent(two / one - 1, 2) if one else f"nothing, and {rate_text(two)}"
             found.append(_difference(what, apart, causes))
     if first.full_s is not None and other.full_s is not None and _times_differ(first.full_s, other.full_s, slack_s):
@@ -77,8 +83,7 @@ def _delay_difference(first: Side, other: Side, tolerance: float) -> list[Differ
     if long is None or abs(waits[0] - waits[1]) < abs(one[0] - one[1]) / 2 or waits[0] == waits[1]:
         return [Difference(DELAY, apart)]
     cause = f"the queue before {long.source} → {long.target}"
-    told = " and ".join(f"{wait:.3f} ms {side.label}" for wait, side in zip(waits, (first, other), strict=True))
-    return [Difference(DELAY, apart, cause, f"packets waited {told} there, median")]
+    return [Difference(DELAY, apart, cause, f"packets waited {waits[0]:.3f} ms and {waits[1]:.3f} ms there, median")]
 
 
 def longest_queue(side: Side) -> QueueDelay | None:
@@ -91,7 +96,7 @@ def longest_queue(side: Side) -> QueueDelay | None:
 def _difference(what: str, apart: str, causes: list[tuple[str, str]]) -> Difference:
     if not causes:
         return Difference(what, apart)
-    return Difference(what, apart, " and ".join(cause for cause, _ in causes), "; ".join(why for _, why in causes))
+    return Difference(what, apart, *causes[0], "; ".join(f"{cause} ({why})" for cause, why in causes[1:]))
 
 
 def _start_causes(first: Side, other: Side, slack_s: float) -> list[tuple[str, str]]:
@@ -139,6 +144,8 @@ def _level_causes(first: Side, other: Side) -> list[tuple[str, str]]:
         if bound:
             why = f"{bytes_text(one)} offered {first.label}, {bytes_text(two)} {other.label}"
             causes.append(("buffer granting", f"{why}; {bound[0].label} used its window in full"))
+    if shorter := _shorter_queue(first, other):
+        return shorter
     losses = _losses(first, other)
     retransmits = [each for side in (first, other) if (each := side.record.retransmits) is not None]
     if not losses and len(retransmits) == 2 and max(retransmits) > 2 * min(retransmits) + 10:
@@ -158,6 +165,25 @@ def _level_causes(first: Side, other: Side) -> list[tuple[str, str]]:
             ("another bound", "; ".join(f"{side.label}: {side.record.limited_by_why}" for side in (first, other)))
         )
     return causes
+
+
+def _shorter_queue(first: Side, other: Side) -> list[tuple[str, str]]:
+    """The slower side's queue is smaller or managed, and its line was full for so much less of the time."""
+    slower, faster = sorted((first, other), key=lambda side: side.settled_bps or 0.0)
+    queue = longest_queue(faster)
+    if queue is None or not faster.settled_bps or len({len(side.plan.links) for side in (first, other)}) > 1:
+        return []
+    ways = [getattr(side.plan.links[queue.link], queue.direction) for side in (first, other)]
+    kept = {(way.rate_bps, way.queue_bytes, way.discipline, str(way.parameters)) for way in ways}
+    waits = [each.median_ms if each else 0.0 for each in map(longest_queue, (slower, faster))]
+    full = {side.label: side.record.limit_shares.get(LINE_RATE, 0.0) for side in (first, other)}
+    missing = 1 - (slower.settled_bps or 0.0) / faster.settled_bps
+    if len(kept) < 2 or ways[0].rate_bps != ways[1].rate_bps or waits[0] >= waits[1]:
+        return []
+    if full[faster.label] - full[slower.label] < missing / 2:
+        return []
+    told = " and ".join(f"{share * 100:.0f}{NARROW}%" for share in full.values())
+    return [("the shorter queue", f"{queue.source} → {queue.target} was full {told} of the time")]
 
 
 def _losses(first: Side, other: Side) -> list[tuple[str, str]]:

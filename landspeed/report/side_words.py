@@ -12,7 +12,14 @@ from landspeed.report.configuration import scenario_data
 MOST_KEYS = 2  # scenarios that differ in more are told apart by their names
 MOST_LETTERS = 40
 NOT_WORK = frozenset({"name", "title", "description", "sources", "assumptions", "extends", "contest", "expect", "seed"})
-UNSAID = {"discipline": "fifo", "congestion_control": "cubic", "streams": "1", "loss": "0 %", "window": "autotuned"}
+UNSAID = {
+    "discipline": "fifo",
+    "congestion_control": "cubic",
+    "streams": "1",
+    "loss": "0 %",
+    "window": "autotuned",
+    "ping": "false",
+}
 """What holds where a scenario says nothing of a key."""
 
 
@@ -40,7 +47,7 @@ def _leaves(value: Any, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
         for number, each in enumerate(value):
             yield from _leaves(each, (*above, str(number)))
     else:
-        yield above, str(value)
+        yield above, str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _name(key: tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ import pytest
 from landspeed.base.limits import WINDOW, RunLimit
 from landspeed.cli import main as cli
 from landspeed.report import differences as diff
-from landspeed.report.comparison import compare
+from landspeed.report.comparison import Comparison, compare, difference_lines
 from landspeed.report.comparison_page import render_page
 from landspeed.report.comparison_sides import Response, Side, SlowStart, load_side, second_half_bps
 from landspeed.report.side_words import what_differs
@@ -188,6 +188,23 @@ def test_a_difference_has_a_cause_only_with_evidence(side: Side) -> None:
     assert diff.differences(side, other, 0.02)[0].cause == ""
     side.record.flows[0].limited_by = WINDOW
     assert diff.differences(side, other, 0.02)[0].cause == "buffer granting"
+
+
+@pytest.mark.slow
+def test_one_cause_the_strongest_and_told_once(side: Side) -> None:
+    """A loss in slow start goes before the ACK policy, which stands beside it; the next line does not repeat it."""
+    other = load_side(side.bundle, "two")
+    side.slow_start, other.slow_start = SlowStart(0.3, 800, by_loss=True), SlowStart(1.2, 3000, by_loss=False)
+    side.packets_per_ack, other.packets_per_ack, side.full_s, other.full_s = 2.0, 1.0, 0.3, 1.2
+    first, second = diff.differences(side, other, 0.02)
+    assert (first.cause, first.also) == (
+        "loss in slow start",
+        "ACK policy (2.0 packets per ACK one, 1.0 packets per ACK two)",
+    )
+    assert (second.cause, second.evidence) == (first.cause, first.evidence)
+    one, two = difference_lines(Comparison([side, other], [], [("two", first), ("two", second)], 0.02))
+    assert one.endswith(f"; likely {first.cause} ({first.evidence}); also {first.also}.")
+    assert two.endswith("; likely for the same cause.")
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ key_names.py       Names of the file's keys in the plan, with their units; the k
 keys.py            The keys of scenario files with what each means, by their dotted names
 load.py            Reading a scenario file: size, encoding, YAML, `extends`, overrides, models, checks
 model.py           The scenario file, format 1, as models
+model_errors.py    Errors of pydantic's models in our words: what is wrong, what would be right
 model_links.py     The scenario file's hosts, routers and links, with the directions of a link, as models
 model_recorded.py  The sections of a scenario file that say what was recorded, or what is wanted
 multipath.py       MPTCP (RFC 8684) in a network: the second route of a flow, and what Linux cannot do over two

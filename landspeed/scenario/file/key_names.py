@@ -78,6 +78,7 @@ _ELSEWHERE: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("dst", "dest", "destination", "target", "receiver"), ("to",)),
     (("packet_loss", "plr", "drop", "loss_rate"), ("loss",)),
     (("nodes",), ("hosts", "routers")),
+    (("between", "ends"), ("from", "to")),
     (("links", "hops", "topology"), ("path", "network")),
 )
 """Names elsewhere → keys here."""

@@ -36,7 +36,8 @@ def either(scenario: ScenarioFile) -> Iterator[Fault]:
                 ("links",), "flows without links", "add links: [{from: a, to: b, …}], or write path and transfer"
             )
         elif not scenario.flows:
-            right = "add flows: [{name: first, from: a, to: b, duration: 10 s}]"
+            ends = f"from: {scenario.links[0].from_}, to: {scenario.links[-1].to}"
+            right = f"add flows: [{{name: first, {ends}, duration: 10 s}}]; or write path for links, if they are one"
             yield Fault(("links",), "links without flows: nothing is sent", right, at_key=True)
         return
     for key, right in HELP_PATH.items():

@@ -15,9 +15,13 @@ LONG_DELAY_NS = 10**9
 
 def unusual(plan: Plan) -> list[str]:
     """Warn of delays of a second and more, where a unit may have been mistaken."""
-    return [
-        f"{source} → {target}: a one-way delay of {time_text(way.delay_ns)} is longer than any on Earth; was ms meant?"
-        for link in plan.links
-        for source, target, way in ((link.a, link.b, link.forward), (link.b, link.a, link.reverse))
-        if way.delay_ns >= LONG_DELAY_NS
-    ]
+    found: list[str] = []
+    for link in plan.links:
+        ways = {f"{link.a} → {link.b}": link.forward.delay_ns, f"{link.b} → {link.a}": link.reverse.delay_ns}
+        if len(set(ways.values())) == 1:
+            ways = {f"{link.a} – {link.b}": link.forward.delay_ns}
+        for name, delay_ns in ways.items():
+            if delay_ns >= LONG_DELAY_NS:
+                delay = time_text(delay_ns)
+                found.append(f"{name}: a one-way delay of {delay} is longer than any on Earth; was ms meant?")
+    return found
