@@ -1,7 +1,7 @@
 """The command line: words to calls, progress on a terminal, errors to exit statuses.
 
 arguments.py         Arguments that several commands share, and the options of worlds as arguments
-class_command.py     The command `class`: a class's register, grades of all its folders
+class_command.py     The command `class`: a class's register, grades of its folders
 command_table.py     Commands of `landspeed`: which file has which of them, under which heading they stand
 config_command.py    The command `config`: defaults of options in a file, shown, set and removed
 demo_command.py      The command `demo`: a first look at a run

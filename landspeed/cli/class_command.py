@@ -1,4 +1,4 @@
-"""The command `class`: a class's register, grades of all its folders, tables for Moodle and Canvas, an overview."""
+"""The command `class`: a class's register, grades of its folders, tables for Moodle and Canvas, overview, exam."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from landspeed.base.extras import require_extra
 from landspeed.cli.errors import FAILED, UsageError
 
-WORDS = ("new", "add", "grade", "report")
+WORDS = ("new", "add", "grade", "report", "exam")
 
 
 def add_class(made: argparse.ArgumentParser) -> None:
@@ -18,20 +18,25 @@ def add_class(made: argparse.ArgumentParser) -> None:
         "landspeed class new FILE [--name NAME]\n"
         "       landspeed class add FILE STUDENT…\n"
         "       landspeed class grade FILE FOLDER… [--out DIR] [--jobs N]\n"
-        "       landspeed class report FILE [--out DIR]"
+        "       landspeed class report FILE [--out DIR]\n"
+        "       landspeed class exam FILE [LESSON…] [--variants N] [--out DIR]"
     )
-    made.add_argument("word", metavar="new|add|grade|report", choices=WORDS, help="what to do")
+    made.add_argument("word", metavar="new|add|grade|report|exam", choices=WORDS, help="what to do")
     made.add_argument("file", type=Path, metavar="FILE", help="the class: its students, and the secret of the lecturer")
     made.add_argument(
-        "more", nargs="*", metavar="STUDENT|FOLDER", help="students to add (@LIST: a file, one a line); folders"
+        "more",
+        nargs="*",
+        metavar="STUDENT|FOLDER|LESSON",
+        help="students to add (@LIST: a file, one a line); folders; lessons",
     )
     made.add_argument("--name", metavar="NAME", help="new: the name of the class (default: of its file)")
     made.add_argument(
-        "--out", type=Path, metavar="DIR", help="grade, report: folder of the grades (default: beside FILE)"
+        "--out", type=Path, metavar="DIR", help="grade, report, exam: folder of what is made (default: beside FILE)"
     )
     made.add_argument(
         "--jobs", type=int, metavar="N", help="grade: folders at once (default: as many as there are cores)"
     )
+    made.add_argument("--variants", type=int, default=2, metavar="N", help="exam: variants, A, B … (default: 2)")
     made.add_argument("--quiet", action="store_true", help="no progress")
 
 
@@ -44,7 +49,7 @@ def do_class(parsed: argparse.Namespace) -> int:
         raise UsageError(f"write: landspeed class {parsed.word} FILE {what}")
     if parsed.word in ("new", "report") and parsed.more:
         raise UsageError(f"`class {parsed.word}` takes one file; leave out {' '.join(parsed.more)}")
-    return {"new": _new, "add": _add, "grade": _grade, "report": _report}[parsed.word](parsed)
+    return {"new": _new, "add": _add, "grade": _grade, "report": _report, "exam": _exam}[parsed.word](parsed)
 
 
 def _new(parsed: argparse.Namespace) -> int:
@@ -102,6 +107,17 @@ def _report(parsed: argparse.Namespace) -> int:
 
     register = read_register(parsed.file)
     print("\n".join(map(str, write_report(_out(parsed), register, read_grades(_out(parsed))))))
+    return 0
+
+
+def _exam(parsed: argparse.Namespace) -> int:
+    from landspeed.course.class_register import read_register
+    from landspeed.course.exam import write_papers
+
+    if not 1 <= parsed.variants <= 26:
+        raise UsageError(f"--variants {parsed.variants}: write 1 to 26")
+    folder = parsed.out or parsed.file.with_name(f"{parsed.file.stem}-exam")
+    print("\n".join(map(str, write_papers(folder, read_register(parsed.file), parsed.variants, parsed.more))))
     return 0
 
 

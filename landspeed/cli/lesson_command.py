@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from landspeed.course.laboratory import Laboratory
     from landspeed.course.lesson import Lesson
 
-START, CHECK, HINT, KEY, NEW = "start", "check", "hint", "key", "new"
+START, CHECK, HINT, KEY, NEW, SERVE = "start", "check", "hint", "key", "new", "serve"
 
 
 def add_lesson(made: argparse.ArgumentParser) -> None:
@@ -29,7 +29,8 @@ def add_lesson(made: argparse.ArgumentParser) -> None:
         "       landspeed lesson check FOLDER [--class FILE] [--junit FILE] [--gradescope FILE]\n"
         "       landspeed lesson hint FOLDER\n"
         "       landspeed lesson key FOLDER [--class FILE]\n"
-        "       landspeed lesson new NAME [--out DIR]"
+        "       landspeed lesson new NAME [--out DIR]\n"
+        "       landspeed lesson serve DIR [--class FILE] [--host ADDRESS] [--port N]"
     )
     made.add_argument(
         "words", nargs="*", metavar="NAME", help="lessons to make, or their folders (./NAME); none: list them"
@@ -49,6 +50,8 @@ def add_lesson(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument("--junit", type=Path, metavar="FILE", help="check: the grades as JUnit's XML, too")
     made.add_argument("--gradescope", type=Path, metavar="FILE", help="check: the grades as Gradescope's results.json")
+    made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="serve: address (default: 127.0.0.1)")
+    made.add_argument("--port", type=int, default=8038, metavar="N", help="serve: port (default: 8038)")
     made.add_argument("--json", action="store_true", help="one JSON object on standard output")
     made.add_argument("--quiet", action="store_true", help="no progress")
 
@@ -59,7 +62,7 @@ def do_lesson(parsed: argparse.Namespace) -> int:
         return _start(parsed)
     if parsed.words[:1] == [CHECK]:
         return _check(parsed)
-    for word, do in ((HINT, _hint), (KEY, _key), (NEW, _new)):
+    for word, do in ((HINT, _hint), (KEY, _key), (NEW, _new), (SERVE, _serve)):
         if parsed.words[:1] == [word]:
             return do(parsed)
     for name in ("student", "class_file", "junit", "gradescope"):
@@ -198,4 +201,36 @@ def _new(parsed: argparse.Namespace) -> int:
     made = new_lesson(parsed.words[1], parsed.out)
     page = made if made.is_absolute() or len(made.parts) > 1 else f"./{made}"
     print(f"{made}: a lesson that runs; landspeed lesson {page} --open makes its page")
+    return 0
+
+
+def _serve(parsed: argparse.Namespace) -> int:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    from landspeed.course.fair_queue import FairQueue
+    from landspeed.course.room import Room, RoomServer
+    from landspeed.course.site import usual_site
+    from landspeed.runs.sweeps.workers import usual_jobs
+
+    require_extra("course")
+    if len(parsed.words) != 2:
+        raise UsageError("write: landspeed lesson serve DIR, the folder for the students' exercises")
+    site = parsed.out or usual_site()
+    if not (site / "index.html").is_file():
+        raise UsageError(f"{site}: there is no course; `landspeed lesson --all --out {site}` makes it")
+    jobs = parsed.jobs or usual_jobs()
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        room = Room(site, Path(parsed.words[1]), FairQueue(pool, jobs), _register(parsed))
+        try:
+            server = RoomServer((parsed.host, parsed.port), room)
+        except (OSError, OverflowError) as error:
+            raise UsageError(f"{parsed.host}:{parsed.port}: {getattr(error, 'strerror', None) or error}") from error
+        print(f"http://{parsed.host}:{server.server_port}/ has the course; Ctrl-C ends it", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+        finally:
+            server.server_close()
     return 0

@@ -1,7 +1,8 @@
 """An exercise: a folder with a path of the student's own, a task, and a file for answers.
 
-`lessons/NAME/exercise.py` says what is drawn from the student's id, what is asked, and what the folder has; its tests
-grade the answers (course/grading.py). Everything follows from the lesson's name and the id, the same on every machine.
+`lessons/NAME/exercise.py` says what is drawn from the student's id, what is asked, and what the folder has; its
+functions `test_…` grade the answers (course/grading.py). Everything follows from the lesson's name and the id, the same
+on every machine.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import json
 import os
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from landspeed.base.files import write_atomically
 from landspeed.base.json_form import object_of
@@ -28,6 +29,7 @@ from landspeed.results.bundle import OutputError
 FORMAT = 1
 ABOUT, TASK, SCENARIO, ANSWERS = "exercise.json", "task.md", "scenario.yaml", "answers.yaml"
 HINTS_READ = "hints.txt"
+Graded = TypeVar("Graded", bound=Any)
 KINDS: dict[str, Kind] = {"size": SIZE, "rate": RATE, "time": TIME, "share": PROBABILITY}
 
 
@@ -88,6 +90,21 @@ class StudentDraw:
     scenario: str
     task: str
     files: Mapping[str, str]
+
+    @classmethod
+    def of(cls, scenario: str, task: str, **values: object) -> StudentDraw:
+        """Fill the same values into the text of a scenario and into its task."""
+        return cls(scenario.format(**values), task.format(**values), {})
+
+
+def points(count: int) -> Callable[[Graded], Graded]:
+    """Mark a test of answers with the points that it counts."""
+
+    def marked(test: Graded) -> Graded:
+        test.points = count
+        return test
+
+    return marked
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Grades an exercise by pytest, against theory and a fresh run. The same folder gives the same bytes everywhere.
 
-The tests are in the lesson's folder (`lessons/NAME/grade_answers.py`). Each takes `work`, says in its docstring what it
-asks, and counts as many points as its marker `points` says.
+The tests are in the exercise itself (`lessons/NAME/exercise.py`). Each takes `work`, says in its docstring what it
+asks, and counts as many points as its mark `points` says.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import random
 import tempfile
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -36,11 +37,11 @@ from landspeed.course.exercise import (
 )
 from landspeed.course.exercise_names import ExerciseError
 from landspeed.course.laboratory import Laboratory, LessonFile
-from landspeed.course.lesson import Lesson, LessonError
+from landspeed.course.lesson import EXERCISE, Lesson
 from landspeed.course.lesson_run import LessonRun
 from landspeed.results.bundle import OutputError
-
-TESTS = "grade_answers.py"
+from landspeed.runs.scenario import Scenario
+from landspeed.scenario.plan.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -147,14 +148,28 @@ class GradingWork:
         assert not isinstance(found, str)
         return found
 
+    @cached_property
+    def plan(self) -> Plan:
+        """The student's path."""
+        return Scenario.load(self.place / SCENARIO).plan()
+
+    def near(self, key: str, right: float, within: float, why: str) -> None:
+        """An answer is right within this share.
+
+        Raises:
+            AssertionError: it is not, and why that may be.
+        """
+        if abs(self.number(key) / right - 1) > within:
+            raise AssertionError(why)
+
     def run(self, *overrides: str) -> LessonRun:
         """A fresh run of the student's scenario, with values laid over it."""
         (run,) = self._runs(overrides, None)
         return run
 
-    def program(self, at: str, *command: str) -> LessonRun:
-        """The output of a program on the student's path."""
-        (run,) = self._runs((), LessonProgram(at, command))
+    def program(self, at: str, *command: str, overrides: tuple[str, ...] = ()) -> LessonRun:
+        """The output of a program on the student's path, with values laid over it."""
+        (run,) = self._runs(overrides, LessonProgram(at, command))
         return run
 
     def file(self, name: str) -> str:
@@ -181,9 +196,6 @@ class _Grader:
         self.marks: list[AnswerMark] = []
         self.broken: list[str] = []
 
-    def pytest_configure(self, config: pytest.Config) -> None:
-        config.addinivalue_line("markers", "points(n): what a test counts")
-
     @pytest.fixture
     def work(self) -> GradingWork:
         """The student's answers, and what can be run."""
@@ -195,9 +207,9 @@ class _Grader:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if call.when == "call":
-            marker = item.get_closest_marker("points")
-            points = float(marker.args[0]) if marker else 1.0
-            asked = inspect.getdoc(getattr(item, "function", None)) or item.name
+            test = getattr(item, "function", None)
+            points = float(getattr(test, "points", 1))
+            asked = inspect.getdoc(test) or item.name
             error = call.excinfo.value if call.excinfo else None
             if error is not None and not isinstance(error, AssertionError):  # no fault of the student's
                 self.broken.append(f"{type(error).__name__}: {error}")
@@ -225,9 +237,7 @@ def check(folder: Path, laboratory: Laboratory, register: ClassRegister | None =
     assert lesson.exercise is not None
     see_the_seal(folder, owner, register)
     answers = read_answers(folder, lesson.exercise.ASKED)
-    tests = lesson.folder / TESTS
-    if not tests.is_file():
-        raise LessonError(f"{tests}: there is no such file: nothing grades this exercise")
+    tests = lesson.folder / EXERCISE
     with tempfile.TemporaryDirectory(prefix="landspeed-check-") as place:
         fresh = laboratory.elsewhere(Path(place) / "runs")
         known = register is not None or not owner.class_name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import entry_points
@@ -27,6 +28,14 @@ HOME = ROOT / "lessons"
 
 GROUP = "landspeed.lessons"
 TEXT, THEORY, EXERCISE = "lesson.md", "theory.py", "exercise.py"
+CODE = re.compile(r"\A---\n.*?\n---\n|^```.*?^```$|<[^>\n]+>", re.DOTALL | re.MULTILINE)
+WORDS_A_MINUTE = 130  # of a technical text in a foreign language
+MINUTES = {  # that a student needs for each
+    r"lesson\.predict\(": 2,
+    r"lesson\.(?:plot|table)\(": 1,
+    r'class="question"': 2,
+    r"^```console$": 1,
+}
 NEEDED = ("title", "order", "minutes", "shows", "needs")
 
 
@@ -87,6 +96,12 @@ class Lesson:
     def stated(self) -> tuple[StatedText, ...]:
         """Figures of its running text, with what gives them."""
         return getattr(self.theory, "STATED", ())
+
+    @property
+    def minutes_alone(self) -> float:
+        """Minutes that a student needs for it alone: reading, predicting, looking, answering, typing."""
+        reading = len(CODE.sub(" ", self.text).split()) / WORDS_A_MINUTE
+        return reading + sum(each * len(re.findall(what, self.text, re.MULTILINE)) for what, each in MINUTES.items())
 
     @property
     def notebook(self) -> NotebookNode:

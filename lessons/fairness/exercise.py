@@ -9,7 +9,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from landspeed.course.exercise import AnswerSpec, StudentDraw
+from landspeed.course.exercise import AnswerSpec, StudentDraw, points
+from landspeed.course.grading import GradingWork
 from landspeed.course.laboratory import Laboratory, LessonFile
 from landspeed.course.lesson import lesson_named
 from landspeed.course.lesson_run import LessonRun
@@ -123,3 +124,17 @@ def jain(samples: str) -> float:
         spans = float(own[-1]["time_s"]) - float(own[0]["time_s"])
         rates.append((int(own[-1]["bytes_read"]) - int(own[0]["bytes_read"])) / spans)
     return sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
+
+
+@points(3)
+def test_bbr(work: GradingWork) -> None:
+    """The stream that is BBR"""
+    place = order(work.chance())["place"]
+    assert work.number("bbr") == place, "another one: BBR's window does not fall when packets are lost"
+
+
+@points(2)
+def test_jain(work: GradingWork) -> None:
+    """Jain's index from second 10 on, to one per cent"""
+    index = jain(table(the_run(work.chance(), work.laboratory)))
+    work.near("jain", index, 0.01, "not (Σ x)² / (n Σ x²) of the four rates")

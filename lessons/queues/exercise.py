@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 
-from landspeed.course.exercise import AnswerSpec, StudentDraw
+from landspeed.course.exercise import AnswerSpec, StudentDraw, points
+from landspeed.course.grading import GradingWork
 from landspeed.course.laboratory import Laboratory
+from landspeed.course.lesson_run import LessonRun, between, percentile
 from landspeed.scenario.plan.plan import Plan
 
 DISCIPLINES = ("fifo", "red", "pie", "codel", "fq_codel", "cake")
@@ -20,6 +22,9 @@ HINTS = (
     "20 ms of this line are rate × 0.020 s / 8 bytes: a plain queue that is not longer can never delay more.",
     "One CUBIC stream keeps 70 % of its window at a loss: the line stays busy with less than a whole BDP of queue.",
 )
+
+FROM_S = 10.0
+BOUND_S, SHARE = 0.020, 0.95
 
 SCENARIO = """\
 format: 1
@@ -65,3 +70,34 @@ def key(_: random.Random, plan: Plan, __: Laboratory) -> dict[str, str]:
     lane = plan.links[1].forward
     wait_ms = lane.queue_bytes * 8e3 / lane.rate_bps
     return {"wait": f"{wait_ms:.1f} ms", "discipline": "fifo", "queue": f"{round(lane.rate_bps * 0.017 / 8)} B"}
+
+
+def with_theirs(work: GradingWork) -> LessonRun:
+    """A run with the queue that was chosen."""
+    queue = f"path.1.queue={round(work.number('queue'))} B"
+    return work.run(queue, f"path.1.discipline={work.answers['discipline']}")
+
+
+@points(1)
+def test_wait(work: GradingWork) -> None:
+    """How long the last packet of the full queue waits, to 5 %"""
+    lane = work.plan.links[1].forward
+    wait_ns = lane.queue_bytes * 8e9 / lane.rate_bps
+    work.near("wait", wait_ns, 0.05, "not the size of the queue over the rate of the line")
+
+
+@points(2)
+def test_delay(work: GradingWork) -> None:
+    """With your queue, packets wait less than 20 ms for 95 % of the time"""
+    run = with_theirs(work)
+    waits = [(time_s, value / 1e6 - run.rtt_s) for time_s, value in between(run.series("srtt_us"), FROM_S)]
+    found = percentile(waits, 0.95)
+    assert found < BOUND_S, f"it is {found * 1e3:.1f} ms"
+
+
+@points(2)
+def test_goodput(work: GradingWork) -> None:
+    """With your queue, the stream gets 95 % of what the line leaves"""
+    run = with_theirs(work)
+    share = run.goodput_bps(FROM_S) / run.plan.physics.line_rate_limit_bps
+    assert share >= SHARE, f"it gets {100 * share:.1f} %"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from landspeed.course.exercise import AnswerSpec, StudentDraw
+from landspeed.course.exercise import AnswerSpec, StudentDraw, points
+from landspeed.course.grading import GradingWork
 from landspeed.course.laboratory import Laboratory
 from landspeed.scenario.plan.plan import Plan
 
@@ -20,6 +21,9 @@ HINTS = (
     "97 % of the goodput needs 97 % of what must be in flight for all of it: start from `show`'s line rate limit.",
     "A window lets through window / RTT. Solve it for the window; the scenario offers what you write, to the byte.",
 )
+
+FROM_S = 5.0
+WANTED = 0.97
 
 SCENARIO = """\
 format: 1
@@ -64,3 +68,32 @@ def key(_: random.Random, plan: Plan, __: Laboratory) -> dict[str, str]:
     physics = plan.physics
     least = 0.97 * physics.line_rate_limit_bps * physics.rtt_ns / 8e9
     return {"bdp": f"{physics.bdp_bytes} B", "window": f"{round(1.03 * least)} B"}
+
+
+def exact(window: float) -> str:
+    """For --set."""
+    return f"transfer.window={round(window)} B"
+
+
+@points(1)
+def test_bdp(work: GradingWork) -> None:
+    """The bandwidth-delay product, to 1 %"""
+    why = "not rate × round trip; mind that a byte has eight bits"
+    work.near("bdp", work.plan.physics.bdp_bytes, 0.01, why)
+
+
+@points(2)
+def test_window_fills_the_path(work: GradingWork) -> None:
+    """With your window, a fresh run gets 97 % of what the line leaves"""
+    run = work.run(exact(work.number("window")))
+    share = run.goodput_bps(FROM_S) / run.plan.physics.line_rate_limit_bps
+    assert share >= WANTED, f"it gets {100 * share:.1f} %"
+
+
+@points(2)
+def test_window_is_the_least(work: GradingWork) -> None:
+    """Your window is at most 10 % above the least one"""
+    physics = work.plan.physics
+    least = WANTED * physics.line_rate_limit_bps * physics.rtt_ns / 8e9
+    over = work.number("window") / least - 1
+    assert over <= 0.10, f"it is {100 * over:.0f} % above what is needed"

@@ -176,7 +176,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, HandIn]:
     answer(place / f"window-{ADA}", key)
     (place / f"window-{ADA}" / SCENARIO).write_text("format: 1\n")  # is not what is graded
     (place / f"window-{ADA}" / "conftest.py").write_text("raise SystemExit(0)\n")  # is not read
-    (place / f"window-{ADA}" / "grade_answers.py").write_text("def test_all(): pass\n")  # is not read
+    (place / f"window-{ADA}" / "exercise.py").write_text("def test_all(): pass\n")  # is not read
     answer(folder_of(place, BOB), key)  # Ada's figures, on Bob's path
     for name, program in (("prints", PRINTS), ("forges", FORGES), ("pours", POURS), ("short", SHORT)):
         folder = start("own-window", ADA, place / name, NONE, CLASS)

@@ -72,6 +72,18 @@ def test_a_lesson_is_whole(name: str) -> None:
             assert function.__doc__, function
 
 
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_takes_a_student_25_minutes_at_most(name: str) -> None:
+    """130 words a minute, two minutes for a prediction or a question, one for a figure or a command."""
+    assert 10 <= LESSONS[name].minutes_alone <= 25
+
+
+def test_minutes_are_counted() -> None:
+    text = "---\nlesson: {}\n---\n" + "word " * 260 + '\nlesson.predict(\nlesson.plot("a")\n```console\n$ ls\n```\n'
+    one = Lesson(Path(), "", 1, 1, "", (), text + '<details class="question">')
+    assert one.minutes_alone == pytest.approx(2 + 2 + 1 + 1 + 2, abs=0.1)
+
+
 @pytest.mark.parametrize(("name", "key"), PROMISED)
 def test_a_lesson_promises_what_the_course_does(name: str, key: str) -> None:
     within = LESSONS[name].comparisons[key].within

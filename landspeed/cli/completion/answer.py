@@ -151,7 +151,7 @@ def _bundles() -> list[str]:
 
 def _lessons() -> list[str]:
     folder = ROOT / "lessons"
-    words = ["start", "check"]
+    words = ["start", "check", "hint", "key", "new", "serve"]
     return [*words, *(each.name for each in folder.iterdir() if (each / "lesson.md").is_file())]
 
 

@@ -1,0 +1,71 @@
+"""Every exercise: its key has all points, and one wrong answer loses those of the evidence, counted in a fresh run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from landspeed.course.answer_key import answer_key
+from landspeed.course.exercise import ANSWERS, exercise_of, start
+from landspeed.course.grading import check
+from landspeed.course.laboratory import Laboratory
+from landspeed.course.lesson import all_lessons
+
+ADA = "Ada 1815"
+LESSONS = [lesson.name for lesson in all_lessons()]
+# lesson → the answer that is changed, what of the key is written instead, and the tests that it fails
+WRONG: dict[str, tuple[str, float, set[str]]] = {
+    "delay": ("payload", 1.2, {"test_echo_is_in_time"}),
+    "framing": ("mtu", 0.8, {"test_mtu_gives_it"}),
+    "slow-start": ("window", 0.7, {"test_page_is_there"}),
+    "one-loss": ("mtu", 0.4, {"test_back_in_time"}),
+    "random-loss": ("loss", 4, {"test_loss_by_theory", "test_loss_by_run"}),
+    "parallel": ("streams", 0.6, {"test_line_is_filled", "test_share"}),
+    "pacing": ("pacing", 1.2, {"test_nothing_is_lost", "test_line_is_used"}),
+    "policer": ("burst", 0.7, {"test_file_is_in_time"}),
+    "ack-path": ("back", 0.5, {"test_acks_do_not_wait", "test_back_is_the_least"}),
+    "autotuning": ("receive", 0.1, {"test_line_is_filled"}),
+    "jitter": ("jitter", 1.3, {"test_deviation"}),
+    "ecn": ("target", 60, {"test_delay"}),
+    "record-2004": ("window", 0.7, {"test_bus_is_the_limit"}),
+}
+ELSEWHERE = {"window", "queues", "fairness", "own-window"}  # test_exercises.py, test_grades.py, test_class.py
+
+
+def test_every_lesson_has_an_exercise() -> None:
+    """With points for what is known and what is measured, three hints or more, and a key of every answer."""
+    assert set(LESSONS) == {*WRONG, *ELSEWHERE}
+    for name in LESSONS:
+        exercise = exercise_of(name).exercise
+        assert exercise is not None
+        tests = [test for word, test in vars(exercise).items() if word.startswith("test_")]
+        assert sum(test.points for test in tests) >= 4 or len(tests) <= 2, name
+        assert all(test.__doc__ for test in tests), name
+        assert len(exercise.HINTS) >= 3, name
+        assert callable(exercise.key), name
+
+
+def written(folder: Path, answers: dict[str, str]) -> Path:
+    (folder / ANSWERS).write_text("".join(f"{key}: {value}\n" for key, value in answers.items()), encoding="utf-8")
+    return folder
+
+
+def other(answer: str, times: float) -> str:
+    """Another answer of the same unit."""
+    number, _, unit = answer.partition(" ")
+    return f"{float(number) * times:.5g} {unit}" if unit else f"{max(1, int(float(number) * times))}"
+
+
+@pytest.mark.guest
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRONG)
+def test_the_key_passes_and_a_wrong_answer_does_not(name: str, tmp_path: Path) -> None:
+    laboratory = Laboratory(tmp_path / "runs", jobs=1)
+    folder = start(name, ADA, tmp_path / "hers", laboratory)
+    key = answer_key(folder, laboratory)
+    right = check(written(folder, key), laboratory)
+    assert right.passed, str(right)
+    answer, times, fails = WRONG[name]
+    wrong = check(written(folder, key | {answer: other(key[answer], times)}), laboratory)
+    assert {mark.name for mark in wrong.marks if not mark.passed} == fails, str(wrong)

@@ -1,0 +1,172 @@
+"""The course for a room: who one is, what one may see, forty browsers at once, and runs in fair order."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from landspeed.course.class_register import ClassRegister
+from landspeed.course.fair_queue import FairQueue, QueueFullError
+from landspeed.course.room import Room, RoomServer
+from tests.support.emu_fixtures import wait_until
+
+STUDENTS = tuple(f"student {number}" for number in range(40))
+CLASS = ClassRegister("networks", "a secret of the lecturer", STUDENTS)
+
+
+# --- The queue -------------------------------------------------------------------------------------------------------
+
+
+def held(gate: threading.Event, told: str) -> str:
+    """Work that ends when the gate is open."""
+    assert gate.wait(20)
+    return told
+
+
+def test_each_student_in_turn() -> None:
+    """Ada asks for three runs before Bob and Eve ask for one: theirs are not behind all of hers."""
+    gate = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        queue = FairQueue(pool, 1)
+        first, second, third, fourth = (queue.put("Ada", held, gate, f"{n}") for n in range(4))
+        bob, eve = (queue.put(name, held, gate, name) for name in ("Bob", "Eve"))
+        places = [queue.job(each.number, each.student) for each in (first, second, bob, eve, third, fourth)]
+        assert [each.place for each in places if each] == [0, 1, 2, 3, 4, 5]
+        with pytest.raises(QueueFullError, match="3 runs of yours are waiting"):
+            queue.put("Ada", held, gate, "")
+        assert queue.job(first.number, "Bob") is None, "hers alone"
+        gate.set()
+        wait_until(lambda: fourth.done, "the last run")
+    assert queue.order == [each.number for each in (first, second, bob, eve, third, fourth)]
+    assert (bob.told, fourth.told) == ("Bob", "3")
+
+
+def test_work_that_breaks_is_told_and_the_next_begins() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        queue = FairQueue(pool, 1)
+        broken, next_one = queue.put("Ada", "".join, 7), queue.put("Ada", str, 7)
+        wait_until(lambda: next_one.done, "the next run")
+    assert broken.told == "It broke: can only join an iterable"
+    assert next_one.told == "7"
+
+
+# --- The server ------------------------------------------------------------------------------------------------------
+
+
+class Client:
+    """A browser: keeps its cookie."""
+
+    def __init__(self, port: int) -> None:
+        self._port, self._cookie = port, ""
+        self.slowest_s = 0.0
+
+    def ask(self, method: str, path: str, **form: str) -> tuple[int, str]:
+        began = time.monotonic()
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        head = {"Cookie": self._cookie, "Content-Type": "application/x-www-form-urlencoded"}
+        connection.request(method, path, urlencode(form) if method == "POST" else None, head)
+        answer = connection.getresponse()
+        self._cookie = (answer.getheader("Set-Cookie") or self._cookie).partition(";")[0]
+        told = answer.read().decode()
+        connection.close()
+        self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+        return answer.status, told
+
+    def enter(self, name: str) -> int:
+        return self.ask("POST", "/enter", name=name, lesson="delay")[0]
+
+    def job(self, path: str, **form: str) -> int:
+        status, told = self.ask("POST", path, **form)
+        assert status == 202, told
+        return json.loads(told)["job"]
+
+    def told(self, number: int) -> str:
+        found: dict[str, str] = {}
+
+        def is_done() -> bool:
+            found.update(json.loads(self.ask("GET", f"/job/{number}")[1]))
+            return bool(found["done"])
+
+        wait_until(is_done, f"job {number}")
+        return found["told"]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[RoomServer]:
+    """A room with a page of a course."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("the course")
+    (tmp_path / "secret").write_text("of the lecturer")
+    with ThreadPoolExecutor(2) as pool:
+        room = Room(tmp_path / "site", tmp_path / "room", FairQueue(pool, 2), CLASS)
+        server = RoomServer(("127.0.0.1", 0), room)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_who_one_is_and_what_one_may_see(served: RoomServer) -> None:
+    ada, eve = Client(served.server_port), Client(served.server_port)
+    assert ada.ask("GET", "/") == (200, "the course")
+    assert "Your name, as your lecturer knows it" in ada.ask("GET", "/exercise/delay")[1]
+    assert ada.ask("POST", "/exercise/delay/check")[0] == 403
+    assert ada.enter("student 1") == 303
+    assert "· student 1<" in ada.ask("GET", "/exercise/delay")[1]
+    assert eve.enter("student 1") == 400, "taken"
+    assert eve.enter("Eve") == 400, "not in the class"
+    assert eve.enter("student 2") == 303
+    assert ada.ask("GET", "/exercise/delay") != eve.ask("GET", "/exercise/delay")
+    for path in ("/../secret", "/%2e%2e/secret", "//etc/passwd", "/exercise/chess", "/job/1", "/no-such"):
+        assert ada.ask("GET", path)[0] == 404, path
+    assert ada.ask("POST", "/enter", name="x" * 70_000)[0] == 413
+
+
+def test_students_are_known_again(served: RoomServer, tmp_path: Path) -> None:
+    ada = Client(served.server_port)
+    ada.enter("student 1")
+    ada.ask("GET", "/exercise/delay")
+    served.room = Room(served.room.site, served.room.folder, served.room.queue, CLASS)
+    assert "· student 1<" in ada.ask("GET", "/exercise/delay")[1]
+
+
+@pytest.mark.guest
+@pytest.mark.slow
+def test_an_exercise_in_the_browser(served: RoomServer) -> None:
+    """A trial with a value of one's own, a value that is none, an answer without unit, and a check."""
+    ada = Client(served.server_port)
+    ada.enter("student 1")
+    right, wrong, unread = (
+        ada.job("/exercise/window/try", set="transfer.duration=1 s\n"),
+        ada.job("/exercise/window/try", set="transfer.duration=soon"),
+        ada.job("/exercise/window/check", bdp="1 MB", window="4"),
+    )
+    assert ada.told(right).startswith("goodput ")
+    assert "transfer.duration" in ada.told(wrong)
+    assert "a size needs a unit" in ada.told(unread)
+
+
+def test_forty_browsers_at_once(served: RoomServer) -> None:
+    """Each enters, reads its exercise and hands in what cannot be read, so that no guest is needed."""
+    clients = [Client(served.server_port) for _ in STUDENTS]
+
+    def work(client: Client, name: str) -> str:
+        assert client.enter(name) == 303
+        assert client.ask("GET", "/")[0] == 200
+        assert f"· {name}<" in client.ask("GET", "/exercise/delay")[1]
+        return client.told(client.job("/exercise/delay/check", payload="700"))
+
+    with ThreadPoolExecutor(40) as pool:
+        told = list(pool.map(work, clients, STUDENTS))
+    assert all("serialization: there is no answer" in each for each in told)
+    assert sorted(served.room.queue.order) == list(range(1, 41))
