@@ -15,6 +15,7 @@ live_chart.py        Live chart of a run's goodput in a terminal, drawn again wh
 machine_command.py   The command `doctor`: what this machine can run
 main.py              The command `landspeed`: from its words to its exit status
 mn_command.py        The command `mn`: any Mininet script, or `mn` itself, without root and in virtual time
+mn_page.py           Page of a Mininet script: what it printed, each net in words
 new_command.py       The command `new`: a scenario file of one's own, from options or from answers on a terminal
 parser.py            The parser of the command: help in groups, the worlds' options apart
 predict_command.py   The command `predict`: how long a transfer of many bytes takes

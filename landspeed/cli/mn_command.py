@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+import select
+import stat
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,6 +40,11 @@ def add_mn(made: Parser) -> None:
         "--explain", action="store_true", help="print each link of the net that was started, in words, with warnings"
     )
     made.add_argument("--as-scenario", type=Path, metavar="FILE", help="write the net that was started as a scenario")
+    made.add_argument(
+        "--report",
+        action="store_true",
+        help="sample every socket and link, and write report.html into the run's folder",
+    )
     made.add_argument("--quiet", action="store_true", help="no progress, and nothing printed but by the script")
     with_world_options(made, "mn")
 
@@ -64,6 +72,8 @@ def do_mn(parsed: argparse.Namespace) -> int:
         time_limit_ns=round(parsed.time_limit * 1e9) if parsed.time_limit else 0,
         line_bps=None if parsed.line == "none" else values.rate(parsed.line, "--line"),
         tell=parsed.explain or parsed.as_scenario is not None,
+        sample=parsed.report,
+        stdin=_given_input(),
     )
     folder = new_run_folder(script, parsed.out)
     copier = OutputCopier(folder)
@@ -75,8 +85,8 @@ def do_mn(parsed: argparse.Namespace) -> int:
     finally:
         reporter.close()
         copier.copy()
-    if script.tell:
-        _tell_net(parsed, folder)
+    if script.tell or script.sample:
+        _tell_nets(parsed, folder)
     if not parsed.quiet:
         told = outcome.guest.script
         print(f"landspeed: {told.virtual_s:.3f} s of virtual time; kept in {folder}", file=sys.stderr)
@@ -86,18 +96,36 @@ def do_mn(parsed: argparse.Namespace) -> int:
     return outcome.guest.status
 
 
-def _tell_net(parsed: argparse.Namespace, folder: Path) -> None:
-    """The last net that the script started, in words and as a scenario, as far as asked for."""
-    import json
+def _given_input() -> bytes | None:
+    """Commands for the script, such as for `CLI`: the rest of a file, or of a pipe that has something by now."""
+    try:
+        kind = os.fstat(0).st_mode
+        if stat.S_ISREG(kind):  # without moving its position, which a loop of the shell around this may read on from
+            return os.pread(0, os.fstat(0).st_size, os.lseek(0, 0, os.SEEK_CUR))
+        if stat.S_ISFIFO(kind) and select.select([0], [], [], 0)[0]:
+            return sys.stdin.buffer.read()
+    except OSError:  # there is none
+        pass
+    return None
 
+
+def _tell_nets(parsed: argparse.Namespace, folder: Path) -> None:
+    """The last net that the script started, in words and as a scenario, and the page of all, as far as asked for."""
+    from landspeed.worlds.emu.mininet import script_nets
     from landspeed.worlds.emu.script_net import as_scenario, explained
 
-    file = folder / "net.json"
-    if not file.exists():
+    nets = script_nets(folder)
+    if parsed.report:
+        from landspeed.cli.mn_page import write_page
+
+        told = [(net.told, explained(net.told), net.samples) for net in nets if net.samples is not None]
+        page = write_page(folder, parsed.program, told)
+        if not parsed.quiet:
+            print(f"landspeed: report: {page}", file=sys.stderr)
+    if not nets:
         print("landspeed: the script started no net of Mininet: nothing to explain", file=sys.stderr)
         return
-    net = json.loads(file.read_text())
     if parsed.explain:
-        print("\n".join(explained(net)))
+        print("\n".join(explained(nets[-1].told)))
     if parsed.as_scenario:
-        parsed.as_scenario.write_text(as_scenario(net, parsed.as_scenario.stem), encoding="utf-8")
+        parsed.as_scenario.write_text(as_scenario(nets[-1].told, parsed.as_scenario.stem), encoding="utf-8")

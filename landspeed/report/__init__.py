@@ -16,7 +16,7 @@ network_view.py      A plan of a network for people: its links, its flows
 page_parts.py        Parts that pages share: templates, style sheets and scripts, data inside a script element
 plan_view.py         A plan for people: the path hop by hop, and its physics
 plotly_figure.py     A chart of the report as a Plotly figure with the report's own colours
-probe_page.py        A probe as one self-contained page: the answer on top, goodput against RTT
+probe_page.py        A probe, or a Mininet script, as one self-contained page: what was found on top
 queue_table.py       Table of the queues of a path: their discipline, how full each got, its drops and its marks
 run_report.py        `report.html`: one page per bundle, one file
 side_words.py        Words for what differs between scenarios of runs

@@ -1,10 +1,11 @@
-"""A probe as one self-contained page: the answer on top, goodput against RTT, and what each connection did."""
+"""A probe, or a Mininet script, as one self-contained page: what was found on top, and what each connection did."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from landspeed.base.files import write_atomically
 from landspeed.base.limits import IDLE
@@ -63,22 +64,31 @@ def write_probe_page(
     Raises:
         OutputError: it cannot be written.
     """
+    values = {"command": command, "repeated": repeated, "parts": parts, "errors": errors}
+    values |= {"logs": logs, "hidden": hidden}
+    return _write(target, "probe.html.j2", values)
+
+
+def write_script_page(target: Path, *, command: str, outputs: Sequence[tuple[str, str]], parts: Sequence[Part]) -> Path:
+    """Write the page of a Mininet script.
+
+    Args:
+        target: the file.
+        command: its words.
+        outputs: (title, text) of each.
+        parts: for each net that it started; `answers` are its links in words, `rows` its connections.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    return _write(target, "script.html.j2", {"command": command, "outputs": outputs, "parts": parts})
+
+
+def _write(target: Path, template: str, values: dict[str, Any]) -> Path:
     from markupsafe import Markup
 
-    text = (
-        environment()
-        .get_template("probe.html.j2")
-        .render(
-            command=command,
-            repeated=repeated,
-            parts=parts,
-            errors=errors,
-            logs=logs,
-            hidden=hidden,
-            chart=pictures,
-            style=Markup(template_text("report.css")),
-        )
-    )
+    style = Markup(template_text("report.css"))
+    text = environment().get_template(template).render(**values, chart=pictures, style=style)
     try:
         write_atomically(target, text.encode())
     except OSError as error:

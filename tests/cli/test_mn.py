@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.cli.main import split_program
+from landspeed.judge.sockets.series import SocketSamples
 from landspeed.scenario.file.load import load_scenario
 from landspeed.worlds.emu.script_net import as_scenario, explained
 from tests.support.command import landspeed
@@ -165,6 +166,71 @@ def test_a_script_prints_the_same_every_time(
     assert first.stdout == second.stdout
     outputs = [(run / "log" / "stderr").read_bytes() for _, _, run in runs]
     assert outputs[0] == outputs[1]
+
+
+COMMANDS_LAB = """
+from mininet.cli import CLI
+from mininet.link import TCLink
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from mininet.node import CPULimitedHost
+from mininet.nodelib import LinuxBridge
+
+setLogLevel("output")
+net = Mininet(switch=LinuxBridge, controller=None, host=CPULimitedHost)
+h1, h2, s1 = net.addHost("h1", cpu=0.2, cores=0), net.addHost("h2", cpu=0.2), net.addSwitch("s1")
+for host in h1, h2:
+    net.addLink(host, s1, cls=TCLink, bw=10, delay="5ms")
+net.start()
+CLI(net)
+print("shell", h1.popen("echo $SHELL", shell=True).communicate()[0])
+try:
+    net.runCpuLimitTest(0.2)
+except NotImplementedError as error:
+    print(error)
+net.stop()
+"""
+COMMANDS = """h1 ping -c 2 h2
+h1 python -c 'import mininet.net; print(6 * 7)'
+h2 vconfig add h2-eth0 7
+h2 ip -brief link show h2-eth0.7
+sh ping -c 1 127.0.0.1
+h1 ps -o start,args $$
+iperf
+xterm h1
+exit
+this is read by nobody
+"""
+
+
+@pytest.mark.guest
+def test_commands_come_from_a_file_and_the_report_shows_what_they_did(tmp_path: Path) -> None:
+    (tmp_path / "lab.py").write_text(COMMANDS_LAB)
+    (tmp_path / "commands").write_text(COMMANDS)
+    with (tmp_path / "commands").open() as commands:
+        done = landspeed("mn", "--report", "--out", tmp_path / "out", "lab.py", cwd=tmp_path, stdin=commands)
+        assert commands.read() == COMMANDS  # a loop of the shell around it reads on
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert "rtt min/avg/max/mdev = 20.000/30.000/40.000/10.000 ms" in said  # the first one asks for the address, too
+    assert "\n42" in said
+    assert "h2-eth0.7@h2-eth0" in said
+    assert "1 packets transmitted, 1 received" in done.stdout
+    assert "STARTED COMMAND" in said
+    assert "00:00:1" in said  # of the guest's day
+    assert "xterm: refused: the guest has no screen" in said
+    assert "cores=0 has no effect: the guest has one processor" in said
+    assert "runCpuLimitTest: refused: the guest has one processor, and computing takes no virtual time" in said
+    assert "shell b'/bin/bash" in said
+    assert "nobody" not in said
+    (run,) = (tmp_path / "out").iterdir()
+    assert f"landspeed: report: {run}/report.html" in done.stderr
+    ends = SocketSamples(run / "nets" / "0").between("h1", "h2")
+    rate_bps = 8 * ends[0].bytes / (ends[0].ends_s - ends[0].begins_s)
+    assert rate_bps == pytest.approx(9.56e6, rel=0.03)
+    page = (run / "report.html").read_text()
+    for shown in ("What it printed", "h1 → s1 (h1-eth0): htb 10.00 Mbit/s", "waiting or under way", "h1 – s1: rate"):
+        assert shown in page
 
 
 @pytest.mark.guest

@@ -277,10 +277,15 @@ def _python() -> Path:
     return python if python.exists() else Path(sys.executable)
 
 
+def python_path() -> list[str]:
+    """Folders of PYTHONPATH."""
+    return [str(Path(each).absolute()) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+
+
 def _package_places() -> dict[str, str]:
     """Variables with which the guest's Python finds this package where neither it nor its environment has it."""
-    if given := os.environ.get("PYTHONPATH"):
-        return {"PYTHONPATH": os.pathsep.join(str(Path(each).absolute()) for each in given.split(os.pathsep) if each)}
+    if given := python_path():
+        return {"PYTHONPATH": os.pathsep.join(given)}
     if site.ENABLE_USER_SITE and PACKAGE.is_relative_to(site.getusersitepackages()):
         return {"PYTHONUSERBASE": site.getuserbase()}  # `pip install --user`: the guest's user has another home
     return {}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from landspeed.base.json_form import to_plain
 from landspeed.base.places import runs_dir
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import OutputError
+from landspeed.results.socket_columns import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, keep_samples
 from landspeed.worlds.emu import machine
 from landspeed.worlds.emu import watchdog as watch
 from landspeed.worlds.emu.cores import CoreLease, CoreLoad, check_core
@@ -22,9 +25,12 @@ from landspeed.worlds.emu.kernel_build import mininet_kernel
 from landspeed.worlds.emu.kernel_choice import tracing_words
 from landspeed.worlds.emu.memory import check_memory
 from landspeed.worlds.emu.options import EmuOptions
+from landspeed.worlds.emu.sampling import sampler_job
 from landspeed.worlds.emu.spin_cost import check_cost
+from landspeed.worlds.program_world import SocketSampling
 
 MEMORY_BYTES = 2 << 30  # of the guest, which touches what its script needs
+SAMPLING = SocketSampling()
 HOOKS = Path(__file__).parent / "guest" / "script" / "hooks"
 
 
@@ -38,7 +44,9 @@ class Script:
         seed: of everything random in the guest.
         time_limit_ns: virtual time after which it is ended; 0: never.
         line_bps: line rate of a link without bandwidth and delay; None: it has no line.
-        tell: whether its net is to be told in `net.json`.
+        tell: whether each net that it starts is to be told in `nets/NUMBER/net.json`.
+        sample: whether its sockets and links are to be sampled beside it.
+        stdin: what it reads as its standard input; None: that is at its end.
     """
 
     words: Sequence[str]
@@ -47,6 +55,8 @@ class Script:
     time_limit_ns: int = 0
     line_bps: int | None = None
     tell: bool = False
+    sample: bool = False
+    stdin: bytes | None = None
 
     @property
     def command(self) -> list[str]:
@@ -101,13 +111,16 @@ def run_script(
         command=script.command,
         cwd=str(script.folder),
         environment={
-            "PYTHONPATH": str(HOOKS),
+            "PYTHONPATH": os.pathsep.join([str(HOOKS), *machine.python_path()]),
             **({"LANDSPEED_LINE": str(script.line_bps)} if script.line_bps else {}),
-            **({"LANDSPEED_TELL": "1"} if script.tell else {}),
+            **({"LANDSPEED_TELL": "1"} if script.tell or script.sample else {}),
+            **({"LANDSPEED_SAMPLER": json.dumps(to_plain(sampler_job(SAMPLING)))} if script.sample else {}),
         },
         time_limit_ns=script.time_limit_ns,
     )
     (run_folder / "log").mkdir(parents=True, exist_ok=True)
+    if script.stdin is not None:
+        (run_folder / "stdin").write_bytes(script.stdin)
     (run_folder / "job.json").write_text(json.dumps(to_plain(job), indent=1, ensure_ascii=False), encoding="utf-8")
     with CoreLease(options.core, CoreLoad()) as lease:
         guest = machine.start(
@@ -126,3 +139,35 @@ def run_script(
             each_poll()
 
         return watch.follow(guest, report, stall_wall_s=options.stall, each_poll=poll)
+
+
+@dataclass(frozen=True)
+class ScriptNet:
+    """A net that the script started.
+
+    Attributes:
+        told: its `net.json`.
+        samples: folder with `sockets.parquet` and `links.parquet`; None: it was not sampled.
+    """
+
+    told: dict[str, Any]
+    samples: Path | None
+
+
+def script_nets(run_folder: Path) -> list[ScriptNet]:
+    """The nets of a script that has run, in their order.
+
+    Raises:
+        SamplesError: samples are not what the sampler writes.
+        OutputError: they cannot be written.
+    """
+    found: list[ScriptNet] = []
+    for file in sorted(run_folder.glob("nets/*/net.json"), key=lambda each: int(each.parent.name)):
+        told, folder = json.loads(file.read_text()), file.parent
+        sampled = (folder / RAW_SOCKETS).exists()
+        if sampled:
+            keep_samples(folder, folder, told["sampled"])
+            for name in (RAW_SOCKETS, RAW_OWNERS, RAW_LINKS):
+                (folder / name).unlink()
+        found.append(ScriptNet(told, folder if sampled else None))
+    return found

@@ -16,13 +16,14 @@ from typing import Any
 from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.network import namespaces
 from landspeed.worlds.emu.guest.network.netlink import PARENT_ROOT, Netlink
-from landspeed.worlds.emu.guest.script.describe import tell_of
+from landspeed.worlds.emu.guest.script.describe import end_samples, tell_of
 from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
 
 LINE_HANDLE = 0xFFFE0000
 LINE_DELAY_NS = 8_000  # a long cable; tc(8) shows multiples of 64 ns only
 LINE_PACKETS = 1000  # as of the queue of a card (txqueuelen)
 TC_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "latency_ms")
+NO_LIMIT = "*** {what}: the guest has one processor, and computing takes no virtual time\n"
 NO_SCREEN = "*** {what}: refused: the guest has no screen; run commands with node.cmd(...) instead\n"
 
 
@@ -80,8 +81,33 @@ def change_term(module: Any) -> None:
     module.makeTerm = module.runX11 = refuse
 
 
+def change_cli(module: Any) -> None:
+    """Read commands from a file or a pipe, whole: Mininet gives what follows a node's command to this command."""
+    waits = module.CLI.waitForNode
+
+    @functools.wraps(waits)
+    def wait_for_node(self: Any, node: Any) -> None:
+        if self.isatty():
+            waits(self, node)
+            return
+        while node.waiting:
+            module.output(node.monitor())
+
+    module.CLI.waitForNode = wait_for_node
+
+
+def change_node(module: Any) -> None:
+    """Let CPULimitedHost be without cpusets, and tell where it asks for cores."""
+
+    def tell_of_cores(_: Any, cores: Any, **__: Any) -> None:
+        if cores is not None:
+            module.error(NO_LIMIT.format(what=f"cores={cores} has no effect"))
+
+    module.CPULimitedHost.setCPUs = tell_of_cores
+
+
 def change_net(module: Any) -> None:
-    """Tell of each net that was started, and let `iperf` return."""
+    """Tell of each net that was started, let `iperf` return, and refuse programs that compute for ever."""
     started = module.Mininet.start
 
     @functools.wraps(started)
@@ -90,7 +116,18 @@ def change_net(module: Any) -> None:
         tell_of(self)
         return result
 
-    module.Mininet.start = start
+    def refuse(*_: Any, **__: Any) -> None:
+        raise NotImplementedError(NO_LIMIT.format(what="runCpuLimitTest: refused").strip("* \n"))
+
+    stopped = module.Mininet.stop
+
+    @functools.wraps(stopped)
+    def stop(self: Any) -> None:
+        end_samples(self)
+        stopped(self)
+
+    module.Mininet.start, module.Mininet.stop = start, stop
+    module.Mininet.runCpuLimitTest = refuse
     if not hasattr(module.Mininet, "_iperfVals"):  # Mininet 2.3.1 counts no lines any more
         module.Mininet.iperf = functools.partialmethod(_iperf, module)
 

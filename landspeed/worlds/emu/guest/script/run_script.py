@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import select
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -12,8 +15,10 @@ from typing import IO, Any
 
 from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.consoles import consoles
-from landspeed.worlds.emu.guest.files import mount_hosts
+from landspeed.worlds.emu.guest.files import OUT, mount_hosts
 from landspeed.worlds.emu.guest.job import Job
+from landspeed.worlds.emu.guest.network import namespaces
+from landspeed.worlds.emu.guest.script.describe import SAMPLERS
 from landspeed.worlds.emu.guest.script.written_files import WrittenFiles
 from landspeed.worlds.emu.guest.spin_cost import let_time_pass
 
@@ -21,6 +26,14 @@ HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"  # that stand before the distribution's, where it has them
 REFUSED = ("xterm", "gnome-terminal", "xhost", "wireshark", "firefox", "chromium")
 FOUND = "/run/programs"  # first in the search path
+OWN = {  # a name in it → one of PROGRAMS, if the distribution has that name
+    **{name: name for name in ("tc", "ovs-vsctl", "ovs-testcontroller")},
+    **dict.fromkeys(("cgcreate", "cgdelete"), "without-cpuset"),
+}
+CPUINFO = "/run/cpuinfo"
+CGROUPS = "/sys/fs/cgroup"
+ROOT_HAS = {"SHELL": "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh", "USER": "root", "LOGNAME": "root"}  # noqa: PTH110
+STDIN = f"{OUT}/stdin"  # of the script, if the host has one for it
 # Programs take a clock near 0 for one that they have not read yet. Open vSwitch counts the processor's cores only every
 # 10 s, from 0 on, and until then has none to handle what its datapath asks: all first packets are lost.
 UP_S = 10.0
@@ -32,7 +45,10 @@ def run_script(job: Job) -> dict[str, Any]:
     mount_hosts([])
     files = WrittenFiles([*job.visible, job.cwd])
     _find_programs()
-    environment = {**os.environ, **job.environment, "PATH": f"{FOUND}:{os.environ['PATH']}"}
+    _mount_cgroups()
+    _complete_system()
+    python = os.path.dirname(job.command[0])  # noqa: PTH120 (whose folder has `mn`, too)
+    environment = {**os.environ, **ROOT_HAS, **job.environment, "PATH": f"{FOUND}:{python}:{os.environ['PATH']}"}
     with consoles() as (out, err):
         time.sleep(max(0.0, UP_S - time.monotonic()))
         if job.clock == "virtual":
@@ -41,6 +57,7 @@ def run_script(job: Job) -> dict[str, Any]:
         began_ns = time.monotonic_ns()
         status = _run(job, environment, out, err)
         took_ns = time.monotonic_ns() - began_ns
+        _end_samplers()
     return {"status": status, "script": {"virtual_s": took_ns / 1e9, "files": files.keep()}}
 
 
@@ -48,19 +65,51 @@ def _find_programs() -> None:
     """Put programs of `PROGRAMS` before those of the distribution that they start."""
     os.mkdir(FOUND)  # noqa: PTH102
     links = dict.fromkeys(REFUSED, PROGRAMS / "refused")
-    links |= {name: PROGRAMS / name for name in ("tc", "ovs-vsctl", "ovs-testcontroller") if shutil.which(name)}
+    links |= {name: PROGRAMS / program for name, program in OWN.items() if shutil.which(name)}
     if "ovs-testcontroller" in links and not shutil.which("controller"):
         links["controller"] = links["ovs-testcontroller"]  # what Mininet's class Controller starts
+    if not shutil.which("vconfig"):
+        links["vconfig"] = PROGRAMS / "vconfig"
     for name, program in links.items():
         os.symlink(program, f"{FOUND}/{name}")  # noqa: PTH211
+
+
+def _mount_cgroups() -> None:
+    """Mount the groups of CPULimitedHost as systemd did before there was a second version of them."""
+    both = f"{CGROUPS}/cpu,cpuacct"
+    namespaces.mount("cgroup", CGROUPS, "tmpfs")
+    os.mkdir(both)  # noqa: PTH102
+    namespaces.mount("cgroup", both, "cgroup", 0, "cpu,cpuacct")
+    for name in ("cpu", "cpuacct"):
+        os.symlink("cpu,cpuacct", f"{CGROUPS}/{name}")  # noqa: PTH211
+
+
+def _complete_system() -> None:
+    """Add what a machine that has booted has: a loopback that is up, a folder for sshd, a core's number for ps and top.
+
+    (procps 4.0.2 finds neither the time of the boot nor shares of the processor without that number.)
+    """
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    os.makedirs("/run/sshd", exist_ok=True)  # noqa: PTH103
+    with open("/proc/cpuinfo") as told, open(CPUINFO, "w") as completed:  # noqa: PTH123
+        completed.write(told.read().rstrip("\n") + "\ncore id\t\t: 0\n\n")
+    namespaces.mount(CPUINFO, "/proc/cpuinfo", "none", namespaces.MS_BIND)
+
+
+def _end_samplers() -> None:
+    """End the samples of nets that the script did not stop, and wait until they are written."""
+    for name in os.listdir(SAMPLERS) if os.path.isdir(SAMPLERS) else ():  # noqa: PTH112, PTH208
+        with contextlib.suppress(OSError):  # the script ended it
+            sampler = os.pidfd_open(int(name))
+            signal.pidfd_send_signal(sampler, signal.SIGTERM)
+            select.select([sampler], [], [])
 
 
 def _run(job: Job, environment: dict[str, str], out: IO[bytes], err: IO[bytes]) -> int:
     """Run it and return its exit status, as a shell has it."""
     try:
-        program = subprocess.Popen(
-            job.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=job.cwd, env=environment
-        )
+        with open(STDIN if os.path.exists(STDIN) else os.devnull, "rb") as given:  # noqa: PTH110, PTH123
+            program = subprocess.Popen(job.command, stdin=given, stdout=out, stderr=err, cwd=job.cwd, env=environment)
     except OSError as error:
         err.write(f"{error.filename or job.command[0]}: {error.strerror}\n".encode())
         return 127 if error.errno == errno.ENOENT else 126

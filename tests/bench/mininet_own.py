@@ -1,0 +1,108 @@
+"""Mininet's own tests in the guest, unmodified: which pass, which are skipped by themselves, which fail and why.
+
+`python -m tests.bench.mininet_own FOLDER [FILE…] [--twice]` prints the table of docs/how-to/mininet.md. FOLDER has
+Mininet's source: a clone at the tag 2.3.0d6, or what `apt-get source mininet` unpacks. Exit status 1 if one fails
+that is not in `REASONS`, or if two outputs differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.command import landspeed
+
+BEGIN = re.compile(r"^(test\w+) \(([\w.]+)\)", re.MULTILINE)
+END = re.compile(r"(?:^|\s)(ok|FAIL|ERROR|skipped ['\"].*['\"])$", re.MULTILINE)
+CPU = "computing takes no virtual time, so nothing limits it"
+USER_SWITCH = "its program, the reference user switch, is in no distribution"
+REASONS = {
+    "testCPULimits": CPU,
+    "testCPU": CPU,
+    "testSwitches": USER_SWITCH,
+    "testOwnNamespace": USER_SWITCH,
+    "testPingUser": USER_SWITCH,
+    "testClusterPingAll": "it wants other machines by ssh",
+}
+"""Test → why it cannot pass."""
+LONG = ("test_tree1024",)  # left out unless named: more than an hour
+
+
+@dataclass(frozen=True)
+class OwnTest:
+    """Result of a test: "ok", "FAIL", "ERROR", or "skipped" and its own words."""
+
+    name: str
+    result: str
+
+
+def results(said: str) -> list[OwnTest]:
+    """The tests of a run of unittest with -v."""
+    begins = list(BEGIN.finditer(said))
+    ends = [*(each.start() for each in begins[1:]), len(said)]
+    found: list[OwnTest] = []
+    for begin, end in zip(begins, ends, strict=True):
+        ended = END.search(said, begin.end(), end)
+        found.append(OwnTest(begin[1], ended[1] if ended else "not ended"))
+    return found
+
+
+def run(file: Path, out: Path) -> tuple[list[OwnTest], str]:
+    """Run a file of tests; what each became, and both outputs."""
+    done = landspeed(
+        "mn", "--quiet", "--out", out, "--time-limit", 36_000, file.name, "-v", cwd=file.parent, timeout=None
+    )
+    told = done.stderr.partition("\n======")[0]  # after it come the tracebacks, which name tests once more
+    return results(told), done.stdout + done.stderr
+
+
+def row(file: Path, found: list[OwnTest]) -> tuple[str, bool]:
+    """A row of the table, and whether each failure has its reason."""
+    passed = [each for each in found if each.result == "ok"]
+    skipped = [each for each in found if each.result.startswith("skipped")]
+    failed = [each for each in found if each not in passed and each not in skipped]
+    told = [f"`{each.name}`: {REASONS.get(each.name, each.result)}" for each in failed]
+    if skipped:
+        reasons = sorted({each.result.removeprefix("skipped ").strip("'\"") for each in skipped})
+        told.append(f"{len(skipped)} skipped by themselves: {'; '.join(reasons)}")
+    fine = bool(found) and all(each.name in REASONS for each in failed)
+    name = f"{file.parents[1].name}: {file.stem.removeprefix('test_')}"
+    return f"| {name} | {len(passed)} of {len(passed) + len(failed)} | {'; '.join(told)} |", fine
+
+
+def main() -> int:
+    """Run them and tell."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("files", nargs="*", help="such as test_hifi (default: all)")
+    parser.add_argument("--twice", action="store_true", help="see that both outputs are the same")
+    parsed = parser.parse_args()
+    files = [
+        *sorted(parsed.folder.glob("mininet/test/test_*.py")),
+        *sorted(parsed.folder.glob("examples/test/test_*.py")),
+    ]
+    wanted = [each for each in files if each.stem in parsed.files or (not parsed.files and each.stem not in LONG)]
+    all_fine = bool(wanted)
+    print("| tests | pass | others |\n|---|---|---|")
+    for file in wanted:
+        with tempfile.TemporaryDirectory(prefix="mininet-own-") as out:
+            began = time.monotonic()
+            found, said = run(file, Path(out))
+            told, fine = row(file, found)
+            if parsed.twice and run(file, Path(out))[1] != said:
+                told, fine = told.removesuffix(" |") + " **another output the second time** |", False
+        print(told, flush=True)
+        print(f"{file.stem}: {time.monotonic() - began:.0f} s", file=sys.stderr)
+        if not fine:
+            print(said, file=sys.stderr)
+        all_fine &= fine
+    return 0 if all_fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
