@@ -148,7 +148,7 @@ def _bare(kind: Kind, number: str, unit: str) -> tuple[str, str]:
 
 
 def _wrong_unit(kind: Kind, number: str, unit: str) -> tuple[str, str]:
-    """What is wrong and the advice for a unit that the kind does not have; one that can be converted is."""
+    """Words of what is wrong, with advice, for a unit that the kind does not have; one that can be converted is."""
     what, by_case = f"'{unit}' is not a unit of {kind.name}", _by_case(kind)
     if found := (kind.converted or {}).get(unit):
         factor, why = found

@@ -68,7 +68,7 @@ def grade(folder: Path, register: ClassRegister | None) -> str:
 
 
 class Room:
-    """What a room's browsers share: students, folders, and the queue."""
+    """State that a room's browsers share: students, folders, and the queue."""
 
     def __init__(self, site: Path, folder: Path, queue: FairQueue, register: ClassRegister | None = None) -> None:
         """Open a room, or open it again: students and folders are kept.

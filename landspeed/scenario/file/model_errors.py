@@ -20,7 +20,7 @@ from landspeed.scenario.file.model import ScenarioFile
 
 
 def model_problems(error: ValidationError, tree: YamlNode) -> list[Problem]:
-    """What the models found wrong, each at its place in the file, in the order of the file."""
+    """Faults that the models found, each at its place in the file, in the order of the file."""
     problems: list[Problem] = []
     for item in error.errors(include_url=False):
         where: KeyPath = tuple(step for step in item["loc"] if step != "[key]")

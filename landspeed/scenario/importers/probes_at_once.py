@@ -40,7 +40,7 @@ def _queue(hops: Sequence[TracerouteHop]) -> tuple[int, float]:
 
 
 def _step_ms(hop: TracerouteHop) -> float:
-    """How much later each answer of a hop came than the one before; 0 where that is not steady."""
+    """Delay by which each answer of a hop comes after the one before; 0 where that is not steady."""
     if len(hop.rtts_ms) != PROBES:
         return 0.0
     first, second, third = hop.rtts_ms
