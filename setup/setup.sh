@@ -204,9 +204,12 @@ begin() { # begin NAME COMMAND...
 	(
 		set -eu
 		exec 3>&2 >"$stamps/$name.log" 2>&1
+		step_began=$(date +%s)
 		"$@"
+		times >"$stamps/$name.times" # of the processor: the second line, user and system
+		echo "$name $(($(date +%s) - step_began)) s ($(sed -n '2s/ /, /p' "$stamps/$name.times"))" >"$stamps/$name.took"
 	) &
-	jobs="$jobs $name:$!"
+	jobs="$jobs $name:$!" steps="$steps $name"
 }
 
 # Waits for all; a step that failed is told with the end of its log, and so are the others that failed.
@@ -223,7 +226,7 @@ finish() {
 }
 
 level=${1:-all}
-jobs=
+jobs='' steps=''
 trap 'for job in $jobs; do kill "${job#*:}" 2>/dev/null || :; done' EXIT
 trap 'exit 1' HUP INT TERM
 case $level in
@@ -246,4 +249,6 @@ begin programs build_programs
 [ "$level" = run ] || begin simulator build_sim
 finish || exit 1
 now=$(date +%s)
-[ $((now - began)) -lt 10 ] || say "done in $((now - began)) s: packages $((packed - began)) s, the rest $((now - packed)) s"
+[ $((now - began)) -ge 10 ] || exit 0
+say "done in $((now - began)) s: packages $((packed - began)) s, the rest $((now - packed)) s; of the processor, user and system:"
+for name in $steps; do say "  $(cat "$stamps/$name.took")"; done

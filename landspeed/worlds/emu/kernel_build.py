@@ -35,6 +35,7 @@ from landspeed.worlds.emu.kernel_source import (
     package_version,
     series_of,
 )
+from landspeed.worlds.emu.kernel_wheel import WHEEL, unpack_kernel
 
 RECIPE = ROOT / "emu" / "kernel"
 PACKED = RECIPE / "built"  # a wheel brings its kernel along (setup/wheel.sh)
@@ -233,7 +234,7 @@ def _in_cache(folder: Path) -> Kernel | None:
 
 
 def build_kernel(series: str | None = None, *, mininet: bool = False) -> Kernel:
-    """The kernel of the present recipe, built if the cache has none (about three minutes on two cores).
+    """The kernel of the present recipe, built if neither cache nor `LANDSPEED_WHEEL` has it (minutes on two cores).
 
     Args:
         series: such as 6.12, whose source is on this machine; None: the one that `make setup` takes.
@@ -253,9 +254,11 @@ def build_kernel(series: str | None = None, *, mininet: bool = False) -> Kernel:
         scratch = Path(tempfile.mkdtemp(prefix="build-", dir=root))
         log = root / f"{key}.log"
         try:
-            print(f"kernel: building {key} from {archive.name} (log: {log})", flush=True)
-            with log.open("w") as out:
-                _build(archive, scratch, key, out, mininet=mininet)
+            wheel = os.environ.get(WHEEL)
+            if not (wheel and unpack_kernel(Path(wheel), key, scratch / "result")):
+                print(f"kernel: building {key} from {archive.name} (log: {log})", flush=True)
+                with log.open("w") as out:
+                    _build(archive, scratch, key, out, mininet=mininet)
             shutil.rmtree(root / key, ignore_errors=True)  # one that cannot be used
             (scratch / "result").rename(root / key)
         except subprocess.CalledProcessError as error:
