@@ -86,6 +86,33 @@ def do_mn(parsed: argparse.Namespace) -> int:
     return outcome.guest.status
 
 
+def scenario_of_script(file: Path, name: str) -> str:
+    """Run a script in the guest, and return the last net that it started as a scenario.
+
+    Raises:
+        UsageError: it started none.
+        RunFailed: the guest broke.
+    """
+    import json
+
+    from landspeed.runs.scratch import scratch_folder
+    from landspeed.worlds.emu.mininet import Script, run_script
+    from landspeed.worlds.emu.options import EmuOptions
+    from landspeed.worlds.emu.script_net import as_scenario
+
+    script = Script(words=[str(file)], folder=Path.cwd(), line_bps=values.rate(LINE, "--line"), tell=True)
+    with scratch_folder() as folder:
+        outcome = run_script(script, folder, EmuOptions())
+        if not (folder / "net.json").exists():
+            said = (folder / "log" / "stderr").read_text(errors="replace").strip().splitlines()[-1:]
+            raise UsageError(
+                f"{file}: it started no net of Mininet (exit status {outcome.guest.status}"
+                f"{': ' + said[0] if said else ''}); give a script that does without arguments, or write: landspeed mn "
+                f"--as-scenario NET.yaml {file} ARGUMENT…"
+            )
+        return as_scenario(json.loads((folder / "net.json").read_text()), name)
+
+
 def _tell_net(parsed: argparse.Namespace, folder: Path) -> None:
     """The last net that the script started, in words and as a scenario, as far as asked for."""
     import json
