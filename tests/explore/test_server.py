@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from landspeed.explore.setting import setting_at, sliders
+from landspeed.cli.command_table import make_parser
+from landspeed.cli.explore_command import shown_flow
+from landspeed.explore.setting import setting_at, sliders, values_of
+from landspeed.runs.scenario import Scenario
+from tests.support.command import COMMAND
 from tests.support.emu_fixtures import FIRST, wait_until
 from tests.support.explore_fixtures import Served, explore, serving
-from tests.support.toy_world import make_site
+from tests.support.places import ROOT
+from tests.support.toy_world import environment, make_site
 
+EXPLORE_PAGE = ROOT / "docs" / "how-to" / "explore.md"
 START = [slider.start for slider in sliders()]
 
 
@@ -170,7 +178,7 @@ def test_two_on_one_port(served: Served, place: tuple[Path, Path]) -> None:
         (("--serve", "--measure"), "leave out --measure, or --serve"),
         (("first", "--flow", "x"), "leave --flow out: it is one path"),
         (("dumbbell", "--flow", "x"), "dumbbell has no such flow; choose one of near, far"),
-        (("dumbbell",), "choose one of fifo, codel, fq_codel, pie: --set links.N.discipline=fifo"),
+        (("dumbbell",), "choose one of fifo, codel, fq_codel, pie: --set links.2.discipline=fifo"),
         (("--jobs", "0"), "not a positive integer"),
         (("--set", "transfer.streams=4"), "name one"),
         (("no-such-scenario",), "no-such-scenario"),
@@ -183,6 +191,46 @@ def test_bad_words(place: tuple[Path, Path], words: tuple[str, ...], why: str) -
     assert done.returncode == 2, done.stderr
     assert why in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_commands_of_its_page_begin_somewhere() -> None:
+    """Scenario, flow and options are accepted, and theory knows the path; nothing is computed."""
+    commands = re.findall(r"^\| `landspeed (explore [^`]+)`", EXPLORE_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(commands) >= 6
+    for words in commands:
+        parsed = make_parser("explore").parse_args(words.split())
+        if parsed.file is not None:
+            shown = shown_flow(Scenario.load(parsed.file, parsed.overrides).plan(), parsed)
+            sliders(values_of(shown.path))
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_ran(place: tuple[Path, Path], hold: Path, tmp_path: Path) -> None:
+    """It says how many and where, the page has them, and the same command makes only the rest."""
+    site, _ = place
+    runs, log, out = tmp_path / "runs", tmp_path / "log", tmp_path / "explore.html"
+    asked = ("--out", out, "--measure", "--spread", 20, "--jobs", 1)
+    hold.touch()
+    words = [COMMAND, "explore", "--world", "toy", "--runs", runs, *asked, "--hold", hold, "--log", log]
+    process = subprocess.Popen(
+        [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(site)
+    )
+    wait_until(lambda: log.exists() and len(log.read_text().splitlines()) >= 3, "three runs")
+    hold.unlink()  # the next one waits
+    process.send_signal(signal.SIGINT)
+    shown, told = process.communicate(timeout=120)
+    assert (process.returncode, shown) == (1, f"{out}\n"), told
+    found = re.search(
+        r"interrupted; (\d+) of (\d+) runs are kept in (.+), and the page has them; the same command", told
+    )
+    assert found is not None, told
+    kept, wanted = int(found[1]), int(found[2])
+    assert 2 <= kept < wanted
+    data = json.loads(out.read_text().partition('id="data">')[2].partition("</script>")[0])
+    assert len(data["points"]) == kept
+    hold.touch()
+    done = explore(site, runs, *asked, "--hold", hold, "--log", log)
+    assert (done.returncode, f"{kept} of {wanted} runs are known" in done.stderr) == (0, True), done.stderr
 
 
 @pytest.mark.slow
