@@ -31,7 +31,6 @@ from landspeed.course.exercise_names import ExerciseError
 from landspeed.course.grading import check
 from landspeed.course.laboratory import Laboratory
 from landspeed.runs.scenario import Scenario
-from tests.support.pages import chromium, holds_alone
 
 ADA, BOB = "Ada Lovelace", "=Bob"
 CLASS = ClassRegister("networks", "a secret of the lecturer", (ADA, BOB))
@@ -246,13 +245,6 @@ def test_tables_and_overview(graded: dict[str, HandIn]) -> None:
         assert said in page, said
     frequent = [(lesson, times) for lesson, _, why, times in mistakes(found) if "stored nothing" in why]
     assert frequent == [("own-window", 3)]
-
-
-@pytest.mark.guest
-@pytest.mark.slow
-def test_the_overview_alone(graded: dict[str, HandIn], tmp_path: Path) -> None:
-    with chromium() as browser:
-        holds_alone(browser, Path(graded[""].folder) / "overview.html", tmp_path / "alone")
 
 
 # --- The command -----------------------------------------------------------------------------------------------------

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
 from collections.abc import Generator
 from pathlib import Path
 
@@ -15,11 +13,10 @@ from landspeed.cli.command_table import make_parser
 from landspeed.cli.explore_command import shown_flow
 from landspeed.explore.setting import setting_at, sliders, values_of
 from landspeed.runs.scenario import Scenario
-from tests.support.command import COMMAND
 from tests.support.emu_fixtures import FIRST, wait_until
 from tests.support.explore_fixtures import Served, explore, serving
 from tests.support.places import ROOT
-from tests.support.toy_world import environment, make_site
+from tests.support.toy_world import make_site
 
 EXPLORE_PAGE = ROOT / "docs" / "how-to" / "explore.md"
 START = [slider.start for slider in sliders()]
@@ -202,35 +199,6 @@ def test_the_commands_of_its_page_begin_somewhere() -> None:
         if parsed.file is not None:
             shown = shown_flow(Scenario.load(parsed.file, parsed.overrides).plan(), parsed)
             sliders(values_of(shown.path))
-
-
-@pytest.mark.slow
-def test_ctrl_c_keeps_what_ran(place: tuple[Path, Path], hold: Path, tmp_path: Path) -> None:
-    """It says how many and where, the page has them, and the same command makes only the rest."""
-    site, _ = place
-    runs, log, out = tmp_path / "runs", tmp_path / "log", tmp_path / "explore.html"
-    asked = ("--out", out, "--measure", "--spread", 20, "--jobs", 1)
-    hold.touch()
-    words = [COMMAND, "explore", "--world", "toy", "--runs", runs, *asked, "--hold", hold, "--log", log]
-    process = subprocess.Popen(
-        [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(site)
-    )
-    wait_until(lambda: log.exists() and len(log.read_text().splitlines()) >= 3, "three runs")
-    hold.unlink()  # the next one waits
-    process.send_signal(signal.SIGINT)
-    shown, told = process.communicate(timeout=120)
-    assert (process.returncode, shown) == (1, f"{out}\n"), told
-    found = re.search(
-        r"interrupted; (\d+) of (\d+) runs are kept in (.+), and the page has them; the same command", told
-    )
-    assert found is not None, told
-    kept, wanted = int(found[1]), int(found[2])
-    assert 2 <= kept < wanted
-    data = json.loads(out.read_text().partition('id="data">')[2].partition("</script>")[0])
-    assert len(data["points"]) == kept
-    hold.touch()
-    done = explore(site, runs, *asked, "--hold", hold, "--log", log)
-    assert (done.returncode, f"{kept} of {wanted} runs are known" in done.stderr) == (0, True), done.stderr
 
 
 @pytest.mark.slow
