@@ -71,7 +71,7 @@ def test_a_home_with_a_space_or_read_only(kind: str, tmp_path: Path) -> None:
     settings = {"under": under, "cwd": tmp_path, "env": os.environ | {"HOME": str(home), "XDG_CACHE_HOME": kernels}}
     done = landspeed(*AT_ATHENS, "--", "echo", "here", **settings)
     assert (done.returncode, done.stdout) == (0, "here\n"), done.stderr
-    done = landspeed("completion", "--answer", "bash", "run", "fi", **settings)
+    done = landspeed("completion", "--answer", "fish", "run", "fi", **settings)
     assert (done.returncode, done.stdout, done.stderr) == (0, "first\n", "")
     done = landspeed("config", "set", "run.seed", "2", **settings)
     if under:
