@@ -57,19 +57,20 @@ def add_explore(made: Parser) -> None:
 def do_explore(parsed: argparse.Namespace) -> int:
     """Writes the page, or serves it."""
     from landspeed.explore.measured_runs import Collection
-    from landspeed.explore.setting import sliders, values_of
+    from landspeed.explore.setting import sliders, slowest_link, values_of
     from landspeed.runs.scenario import Scenario
 
     _check(parsed)
     options = given_options(parsed)
     (world,) = chosen_worlds([parsed.world], options)
-    title, start, links = "", dict[str, Any](), "path"
+    title, start, slowest = "", dict[str, Any](), "path.N"
     if parsed.file is not None:
         scenario = Scenario.load(parsed.file, parsed.overrides)
-        flow, title = _flow(scenario.plan(), parsed), scenario.title
-        links = scenario.loaded.scenario.links_key
+        flow, title = shown_flow(scenario.plan(), parsed), scenario.title
+        route = next(each.route for each in flow.plan.flows if each.name == flow.name)
+        slowest = f"{scenario.loaded.scenario.links_key}.{route[slowest_link(flow.path).index]}"
         title, start = title if flow.plan.is_path else f"{title}, flow {flow.name}", values_of(flow.path)
-    chosen = sliders(start, links)
+    chosen = sliders(start, slowest)
     collection = Collection(world, parsed.runs, options)
     if parsed.serve:
         return _serve(parsed, chosen, collection, title)
@@ -113,7 +114,7 @@ def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
     return status
 
 
-def _flow(plan: Plan, parsed: argparse.Namespace) -> ShownFlow:
+def shown_flow(plan: Plan, parsed: argparse.Namespace) -> ShownFlow:
     """The flow whose path is shown."""
     from landspeed.scenario.plan.flow_path import path_of
 

@@ -6,16 +6,22 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 
+from landspeed.base.limits import MEANINGS
 from landspeed.base.near import nearest
 from landspeed.cli.errors import UsageError
 from landspeed.cli.parser import Parser, commands_of
 
+MOST_LINES = 8  # of what is found in texts
+
 
 def add_help(made: argparse.ArgumentParser) -> None:
     """Arguments of `help`."""
-    made.add_argument("word", nargs="?", metavar="WORD", help="run, kernel (of --kernel), transfer.window, window …")
+    made.add_argument(
+        "word", nargs="?", metavar="WORD", help="run, kernel (of --kernel), transfer.window, window, line rate …"
+    )
 
 
 def do_help(parsed: argparse.Namespace) -> int:
@@ -37,12 +43,33 @@ def do_help(parsed: argparse.Namespace) -> int:
     lines = [f"{name} ({', '.join(commands)}): {text}" for text, commands in options.get(name, {}).items()]
     if not word.startswith("-"):
         lines += [f"{key}: {text}" for key, text in keys.items() if word in (key, key.rpartition(".")[2])]
+    lines = lines or _told(word, options, keys)
     if not lines:
         near = nearest(word, [*COMMANDS, *options, *keys, *(key.rpartition(".")[2] for key in keys)])
         right = f"did you mean {near}?" if near else "`landspeed --help` lists the commands"
         raise UsageError(f"'{word}' is no command, option or key of a scenario; {right}")
     print("\n".join(lines))
     return 0
+
+
+def _told(word: str, options: dict[str, dict[str, list[str]]], keys: dict[str, str]) -> list[str]:
+    """What is said of a word: a limit, a scenario, a value, a key's other name; or where it stands."""
+    from landspeed.scenario.file.key_names import keys_meant
+    from landspeed.scenario.file.keys import values_of_keys
+    from landspeed.scenario.file.packaged import packaged_names
+
+    if word in packaged_names():
+        return [f"{word}: a scenario that comes with landspeed; `landspeed show {word}`, `landspeed run {word}`"]
+    if meaning := {limit.lower(): text for limit, text in MEANINGS.items()}.get(word.lower()):
+        return [f"{word}: what limits a transfer. {meaning}"]
+    meant = (*keys_meant(word), *(key for key, values in values_of_keys().items() if word in values))
+    if found := [f"{key}: {text}" for key, text in keys.items() if {key, key.rpartition(".")[2]} & set(meant)]:
+        return found[:MOST_LINES]
+    whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+    of_options = {
+        f"{option} ({', '.join(commands)})": text for option in options for text, commands in options[option].items()
+    }
+    return [f"{name}: {text}" for name, text in (of_options | keys).items() if whole.search(text)][:MOST_LINES]
 
 
 def _options(parser: Parser) -> Iterator[tuple[str, str, str]]:

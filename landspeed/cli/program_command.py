@@ -45,7 +45,7 @@ class OutputCopier:
 def add_exec(made: Parser) -> None:
     """Arguments of `exec`."""
     made.usage = "landspeed exec [options] FILE --at NODE -- COMMAND…"
-    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file, or a name of `landspeed scenarios`")
     made.add_argument("--at", required=True, metavar="NODE", help="node that runs the program")
     made.add_argument("--no-calibration", action="store_true", help="do not measure the path first")
     made.add_argument("--quiet", action="store_true", help="no progress")
@@ -67,7 +67,7 @@ def add_exec(made: Parser) -> None:
 
 def add_shell(made: Parser) -> None:
     """Arguments of `shell`."""
-    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file, or a name of `landspeed scenarios`")
     with_overrides(made)
     with_world_options(made, "shell")
 

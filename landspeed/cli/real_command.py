@@ -99,7 +99,11 @@ def add_real(parser: argparse.ArgumentParser) -> None:
         made.add_argument("inventory", type=Path, metavar="INVENTORY")
         made.add_argument("--check", action="store_true", help="change nothing; say what would change")
         made.add_argument(
-            "--runs", type=Path, default=runs_dir(), metavar="DIR", help="folder of bundles (default: results/runs)"
+            "--runs",
+            type=Path,
+            default=runs_dir(),
+            metavar="DIR",
+            help="folder of bundles (default: results/runs of a clone, else ~/.local/share/landspeed/runs)",
         )
         made.add_argument("--vault-password-file", type=Path, metavar="FILE", help="password of Ansible Vault")
         made.add_argument("--ask-become-pass", action="store_true", help="ask for the password of sudo")

@@ -14,7 +14,12 @@ from landspeed.cli.errors import UsageError
 def add_results(made: argparse.ArgumentParser) -> None:
     """Arguments of `results`."""
     made.add_argument("sql", nargs="?", metavar="SQL", help="a query in DuckDB's SQL (default: list the runs)")
-    made.add_argument("--runs", type=Path, metavar="DIR", help="folder of bundles (default: results/runs)")
+    made.add_argument(
+        "--runs",
+        type=Path,
+        metavar="DIR",
+        help="folder of bundles (default: results/runs of a clone, else ~/.local/share/landspeed/runs)",
+    )
 
 
 def do_results(parsed: argparse.Namespace) -> int:
@@ -61,7 +66,12 @@ def do_bundle(parsed: argparse.Namespace) -> int:
 def add_open(made: argparse.ArgumentParser) -> None:
     """Arguments of `open`."""
     made.add_argument("file", type=Path, metavar="FILE", help="a packed run, a run's folder or name, or a page")
-    made.add_argument("--runs", type=Path, metavar="DIR", help="unpack below this folder (default: results/runs)")
+    made.add_argument(
+        "--runs",
+        type=Path,
+        metavar="DIR",
+        help="unpack below this folder (default: results/runs of a clone, else ~/.local/share/landspeed/runs)",
+    )
     made.add_argument("--no-browser", action="store_true", help="open nothing: print the page's file only")
 
 

@@ -33,9 +33,14 @@ if TYPE_CHECKING:
 
 def add_run(made: Parser) -> None:
     """Arguments of `run`."""
-    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file, or a name of `landspeed scenarios`")
     with_world(made)
-    made.add_argument("--out", type=Path, metavar="DIR", help="folder for the bundle (default: results/runs)")
+    made.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder for the bundle (default: results/runs of a clone, else ~/.local/share/landspeed/runs)",
+    )
     made.add_argument("--open", action="store_true", help="open the report in the browser")
     with_output(made)
     with_overrides(made)
@@ -176,7 +181,12 @@ def add_compare(made: Parser) -> None:
     made.add_argument(
         "--html", type=Path, metavar="FILE", help="where to write the page (default: in the folder of the bundles)"
     )
-    made.add_argument("--out", type=Path, metavar="DIR", help="folder for bundles (default: results/runs)")
+    made.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder for bundles (default: results/runs of a clone, else ~/.local/share/landspeed/runs)",
+    )
     made.add_argument(
         "--tolerance",
         type=values.share,

@@ -38,7 +38,7 @@ def do_check(parsed: argparse.Namespace) -> int:
 
 def add_show(made: argparse.ArgumentParser) -> None:
     """Arguments of `show`."""
-    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file, or a name of `landspeed scenarios`")
     with_world(made)
     made.add_argument("--json", action="store_true", help="print the plan as JSON")
     with_overrides(made)

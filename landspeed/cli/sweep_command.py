@@ -60,7 +60,7 @@ def add_sweep(made: Parser) -> None:
 
 def add_find(made: Parser) -> None:
     """Arguments of `find`."""
-    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file, or a name of `landspeed scenarios`")
     made.add_argument(
         "--vary",
         required=True,

@@ -14,7 +14,7 @@ from landspeed.base.units import RATE, SIZE, TIME, Kind, format_exact, format_pr
 from landspeed.explore.goodput_theory import Curve, curve
 from landspeed.explore.growth import Share
 from landspeed.runs.scenario import Scenario
-from landspeed.scenario.plan.plan import Plan
+from landspeed.scenario.plan.plan import Link, Plan
 from landspeed.scenario.theory import physics as ph
 
 IP, FRAMING = 4, ph.ETHERNET_FRAMING
@@ -25,7 +25,7 @@ DURATION_S = 20  # of a run
 MEAN_S = (10.0, 20.0)  # what measured and predicted means are of: slow start is mostly over
 SAMPLE_MS = 250
 AUTOTUNED_BYTES = 1_000_000_000  # a window that nobody set: so large that it does not bind
-WORD_KEYS = {"discipline": "{}.N.discipline", "control": "transfer.congestion_control"}
+WORD_KEYS = {"discipline": "{}.discipline", "control": "transfer.congestion_control"}
 TARGETS_S = {
     "codel": ph.CODEL_TARGET_NS / 1e9,
     "fq_codel": ph.CODEL_TARGET_NS / 1e9,
@@ -90,36 +90,40 @@ USUAL = (
 """The sliders where nobody says otherwise."""
 
 
-def sliders(start: Mapping[str, Any] | None = None, links: str = "path") -> tuple[Slider, ...]:
+def sliders(start: Mapping[str, Any] | None = None, slowest: str = "path.N") -> tuple[Slider, ...]:
     """The sliders; values of `start` that none of them has are added to it.
 
     Args:
         start: by key, in base units; what is missing stands where it usually stands.
-        links: key of the scenario's links, for advice.
+        slowest: key of the link that is shown, for advice.
 
     Raises:
         NotPossible: theory does not know the discipline or the congestion control.
     """
-    return tuple(_beginning(slider, (start or {}).get(slider.key), links) for slider in USUAL)
+    return tuple(_beginning(slider, (start or {}).get(slider.key), slowest) for slider in USUAL)
 
 
-def _beginning(slider: Slider, value: Any, links: str) -> Slider:
+def _beginning(slider: Slider, value: Any, slowest: str) -> Slider:
     if value is None:
         return slider
     if slider.is_word and value not in slider.values:
         raise NotPossible(
             f"theory here knows no {slider.label.lower()} '{value}'; choose one of {', '.join(slider.values)}: "
-            f"--set {WORD_KEYS[slider.key].format(links)}={slider.values[0]}"
+            f"--set {WORD_KEYS[slider.key].format(slowest)}={slider.values[0]}"
         )
     values = slider.values if value in slider.values else (*slider.values, value)
     ordered = values if slider.is_word else tuple(sorted(values))
     return replace(slider, values=ordered, start=ordered.index(value))
 
 
+def slowest_link(plan: Plan) -> Link:
+    """The link of a path that the sliders are of."""
+    return min(plan.links, key=lambda link: link.forward.rate_bps)
+
+
 def values_of(plan: Plan) -> dict[str, Any]:
     """Describe a plan's path as values of the sliders: its bottleneck, and the sums over all its links."""
-    slowest = min(plan.links, key=lambda link: link.forward.rate_bps)
-    transfer, forward = plan.transfer, slowest.forward
+    transfer, forward = plan.transfer, slowest_link(plan).forward
     return {
         "rtt": plan.physics.rtt_ns,
         "rate": forward.rate_bps,

@@ -15,7 +15,7 @@ from landspeed.judge.attribution.attribution import Attribution, SharedTimes
 from landspeed.judge.bound import limited_by
 from landspeed.judge.contest_rules import check_rules
 from landspeed.judge.fairness import FlowShares, jain_index
-from landspeed.judge.loaded_delay import STEADY_FROM_S, loaded_rtt, ping_figures, queue_delays, settled_s
+from landspeed.judge.loaded_delay import STEADY_FROM_S, held_rtts, loaded_rtt, ping_figures, queue_delays, settled_s
 from landspeed.judge.shared_limit import among_others, others_beside
 from landspeed.judge.window_note import window_note
 from landspeed.results.check import Check
@@ -80,7 +80,7 @@ def _judge_flow(plan: Plan, record: RunRecord, samples: Samples | None, others: 
         for name, value in asdict(loaded).items():
             setattr(flow, f"rtt_loaded_{name}", value)
     if samples is not None and plan.transfer.ping:
-        figures = ping_figures(samples.pings, (from_s, end_s))
+        figures = ping_figures(samples.pings, (from_s, end_s), held_rtts(samples, (from_s, end_s)))
         for name, value in figures.items():
             setattr(flow, name, value)
     if flow.rtt_ms is None and flow.calibration is not None:

@@ -7,10 +7,13 @@ The round trip is that of the streams' samples, which TCP smooths (RFC 6298, `sr
 that its line takes to send what stood before it: what a packet that came then waited in a FIFO. A discipline that
 serves flows in turn lets a packet of a short flow pass earlier.
 
-Echoes (`transfer.ping`) are packets of a flow of their own, as those of a call. Of draft-ietf-ippm-responsiveness
-(-08) their round trips a minute take the unit, the load (a transfer that has settled) and the trimmed mean: 60 s over
-the mean of the shortest 95 %. Of its probes an echo is the TCP handshake of the foreign ones, a round trip on a
-connection of its own. TLS, HTTP and the self probes, on the connections that make the load, are not in it.
+Echoes (`transfer.ping`) are packets of a flow of their own, as those of a call.
+
+Round trips a minute are those of draft-ietf-ippm-responsiveness (-04 to -09, "Aggregating the Measurements"), without
+TLS: the mean of 60 s / TM(foreign probes) and 60 s / TM(self probes), where TM is the mean of the shortest 95 %. A
+foreign probe is a handshake and a request on a connection of its own, each of one round trip: an echo stands for both.
+A self probe is a request on a connection that makes the load: TCP's own round trip stands for it, as the draft allows
+where no request can be sent there.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import operator
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES, LineCapacity
 from landspeed.results.record import QueueDelay
@@ -38,6 +41,9 @@ SHARES = (0.5, 0.95, 0.99)
 TRIMMED_SHARE = 0.95  # of the draft's trimmed mean
 MS_A_MINUTE = 60_000
 DIGITS = 6  # of ms: beyond a nanosecond there are errors of floating point only
+
+Held: TypeAlias = Sequence[tuple[float, float]]
+"""Values, each with how long it held, or how much it counts."""
 
 
 @dataclass(frozen=True)
@@ -65,18 +71,24 @@ def settled_s(end_s: float) -> tuple[float, float]:
 
 def loaded_rtt(samples: Samples, span_s: tuple[float, float]) -> Spread | None:
     """The round-trip time of all streams together; None where TCP told none."""
+    return _spread(held_rtts(samples, span_s))
+
+
+def held_rtts(samples: Samples, span_s: tuple[float, float]) -> Held:
+    """Round-trip times of all streams in ms, each with how long it held, in s."""
     streams = samples.by_stream("sender", "srtt_us", per=1e3).values()
     told = [[point for point in series if point[1] > 0] for series in streams]
-    return _spread([each for series in told for each in _held(series, span_s)])
+    return [each for series in told for each in _held(series, span_s)]
 
 
-def ping_figures(pings: Series, span_s: tuple[float, float]) -> dict[str, float]:
+def ping_figures(pings: Series, span_s: tuple[float, float], held: Held) -> dict[str, float]:
     """Figures of echoes, by the names that they have in a record; those that nothing tells are left out.
 
     Args:
         pings: when each was sent, and its round trip in ms; infinite: it was lost. The first ones went over the idle
             path (`idle_ns`).
         span_s: the settled part of the flow.
+        held: TCP's own round trips in it.
     """
     idle = [rtt_ms for _, rtt_ms in pings[:IDLE_ECHOES] if math.isfinite(rtt_ms)]
     sent = [rtt_ms for sent_s, rtt_ms in pings if span_s[0] <= sent_s < span_s[1]]
@@ -85,8 +97,9 @@ def ping_figures(pings: Series, span_s: tuple[float, float]) -> dict[str, float]
     for name, values in (("idle", idle), ("loaded", loaded)):
         if spread := _spread([(value, 1.0) for value in values]):
             found |= {f"ping_{name}_{key}": value for key, value in asdict(spread).items()}
-    if shortest := loaded[: math.ceil(TRIMMED_SHARE * len(loaded))]:
-        found["rpm"] = MS_A_MINUTE * len(shortest) / sum(shortest)
+    if loaded and held:
+        foreign_ms, self_ms = _trimmed_mean([(value, 1.0) for value in loaded]), _trimmed_mean(held)
+        found["rpm"] = (MS_A_MINUTE / foreign_ms + MS_A_MINUTE / self_ms) / 2
     return found
 
 
@@ -110,7 +123,17 @@ def queue_delays(plan: Plan, world: str, samples: Samples, span_s: tuple[float, 
     return found
 
 
-def _spread(held: Sequence[tuple[float, float]]) -> Spread | None:
+def _trimmed_mean(held: Held) -> float:
+    """The mean of the least values that held for 95 % of the time."""
+    left_s = total_s = TRIMMED_SHARE * sum(for_s for _, for_s in held)
+    summed = 0.0
+    for value, for_s in sorted(held):
+        taken_s = min(for_s, left_s)
+        summed, left_s = summed + value * taken_s, left_s - taken_s
+    return summed / total_s
+
+
+def _spread(held: Held) -> Spread | None:
     """Percentiles of values, each for the time that it held: the least that is not exceeded for so much of it."""
     ordered = sorted(held)
     until_s = list(itertools.accumulate(for_s for _, for_s in ordered))

@@ -181,7 +181,7 @@ def _loaded(record: RunRecord) -> list[RecordedRow]:
             more = f", {percent_of(lost, 1.0)} lost" if lost else ""
             found.append(RecordedRow(name, DASH, f"{_ms(median_ms, 3)} median, {_ms(p99_ms, 3)} p99{more}"))
     if record.rpm is not None:
-        found.append(RecordedRow("Responsiveness", DASH, f"{record.rpm:.0f} round trips a minute (RPM, of echoes)"))
+        found.append(RecordedRow("Responsiveness", DASH, f"{record.rpm:.0f} round trips a minute (RPM)"))
     longest = max(record.queue_delays, key=lambda each: (each.median_ms, each.p99_ms), default=None)
     if longest is not None and longest.p99_ms >= LEAST_QUEUED * (record.rtt_ms or 0.0):
         text = f"{_ms(longest.median_ms, 3)} median, {_ms(longest.p99_ms, 3)} p99"

@@ -191,7 +191,7 @@ def overlaid_charts(comparison: Comparison, prefix: str = "") -> list[Chart]:
         ),
         _overlaid(
             comparison, "rtt", "Round-trip time", "ms", lambda side: side.rtt, marks=[],
-            caption="TCP's smoothed round-trip time of the first stream: what is above the least is time in queues.",
+            caption="TCP's smoothed round-trip time of the first stream: what is above its minimum is queueing delay.",
         ),
         _overlaid(
             comparison, "queue", "Longest queue", "MB", lambda side: side.queue, marks=[],

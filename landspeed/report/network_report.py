@@ -174,7 +174,7 @@ def _round_trips(samples: Samples, record: RunRecord, plan: Plan) -> Chart | Non
     if not traces:
         return None
     figure = figure_over_time(traces, [], "ms", end_s=max(trace["x"][-1] for trace in traces))
-    caption = "TCP's smoothed round-trip time of each flow's first stream: what is above the least is time in queues."
+    caption = "TCP's smoothed round-trip time of each flow's first stream: what is above its minimum is queueing delay."
     words = "; ".join(f"{trace['name']} up to {max(trace['y']):.4g} ms" for trace in traces)
     return Chart("flows-rtt", "Round-trip time, flow by flow", figure, caption, words)
 

@@ -160,7 +160,7 @@ def _short_rate(rate_bps: int) -> str:
 def _legend(plan: Plan) -> str:
     lines = ["→ ← one-way delay to the receiver and back; Σ from the sender to this node"]
     if any(not link.forward.can_queue for link in plan.links):
-        lines.append("(queue) in parentheses: none can form, data arrives no faster than it leaves")
+        lines.append("a queue in ( ) stays empty: data cannot arrive faster than it leaves")
     if any(direction.trace for link in plan.links for direction in (link.forward, link.reverse)):
         lines.append("trace: rate, delay and loss shown are its means over the transfer")
     return "\n".join(lines)
@@ -234,9 +234,10 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
     yield (
         "After one loss, Reno",
         _seconds(reno),
-        "to be back at that" + (" (used here)" if used == "reno" else ""),
+        "until it is back at that goodput" + (" (used here)" if used == "reno" else ""),
     )
-    yield "After one loss, CUBIC", _seconds(cubic), "the same" + (" (used here)" if used == "cubic" else "")
+    here = " (used here)" if used == "cubic" else ""
+    yield "After one loss, CUBIC", _seconds(cubic), f"until it is back there{here}"
     yield "Transfer", _amount(plan), f"{transfer.streams} × {used}" + _expected_time(plan)
     yield from notes
     if plan.expect and plan.expect.goodput_bps:
@@ -270,9 +271,10 @@ def _window_row(plan: Plan) -> tuple[str, str, str]:
     if transfer.window_bytes is None or physics.window_limit_bps is None:
         return "Window", "autotuning", "as large as the system lets it become"
     usable = ph.linux_usable_window_bytes(transfer.window_bytes, physics.mss_bytes, plan.fidelity)
-    asked = f"{transfer.streams} × {_size(transfer.window_bytes)} asked"
+    streams = "1 stream" if transfer.streams == 1 else f"{transfer.streams} streams"
     share = transfer.streams * usable / physics.bdp_bytes if physics.bdp_bytes else 0
-    note = f"{asked}; Linux makes about {format_round(SIZE, usable, 3)} of it, in all {share:.2f} BDP"
+    note = f"{streams} × {_size(transfer.window_bytes)} requested (Linux gives about {format_round(SIZE, usable, 3)})"
+    note += f" = {share:.2f} × BDP"
     return "Window limit", format_round(RATE, physics.window_limit_bps), note
 
 

@@ -49,7 +49,7 @@ class Figures(TransferResult):
     ping_loaded_p99_ms: float | None = None
     ping_loaded_max_ms: float | None = None
     ping_lost: float | None = None  # share of these that never came back
-    rpm: float | None = None  # of these: round trips a minute, 60 s over their mean without the longest 5 %
+    rpm: float | None = None  # round trips a minute: of these and of TCP's own, without the longest 5 %
     limited_by: RunLimit | None = None  # what bound it
     limited_by_why: str | None = None  # the figures that say so
     limit_shares: dict[str, float] = Field(default_factory=dict[str, float])  # of the judged time, what held it

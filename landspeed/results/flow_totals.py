@@ -100,7 +100,8 @@ def _verdicts(flows: Sequence[FlowResult]) -> list[Check]:
             more = f"; and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
             text = f"{len(failed)} of {len(checks)} flows: {told}{more}"
         else:
-            text = f"{len(judged)} of {len(checks)} flows as planned or wanted"
+            all_of_them = len(judged) == len(checks)
+            text = f"all {len(checks)} flows match" if all_of_them else f"{len(judged)} of {len(checks)} flows match"
         ok = False if failed else True if judged else None
         found.append(Check(name, ok, text, what=checks[0][1].what))
     return found

@@ -116,7 +116,7 @@ class Run:
 
     @property
     def rpm(self) -> float | None:
-        """Round trips a minute under load, of echoes; None without `transfer.ping`."""
+        """Round trips a minute under load, of echoes and of TCP; None without `transfer.ping`."""
         return self.record.rpm
 
     @property

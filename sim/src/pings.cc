@@ -22,7 +22,7 @@ Pings::Pings(const Plan &plan, Network &network, const Flows &flows)
     : plan_(plan), network_(network), flows_(flows), echoes_(plan.flows.size())
 {
 	for (size_t flow = 0; flow < plan.flows.size(); flow++) {
-		if (!plan.flows[flow].transfer.ping)
+		if (!plan.flows[flow].transfer.ping_interval_ns)
 			continue;
 		network.ends[flow].sender.device->echoed = [this, flow](uint64_t number) {
 			back(flow, number);
@@ -38,7 +38,7 @@ void Pings::send(size_t flow)
 	network_.ends[flow].sender.device->send_echo(probe_bytes(plan_.ip_version),
 						     echoes.size() - 1);
 	if (!flows_.over(flow))
-		Simulator::Schedule(NanoSeconds(plan_.flows[flow].transfer.sample_interval_ns),
+		Simulator::Schedule(NanoSeconds(plan_.flows[flow].transfer.ping_interval_ns),
 				    &Pings::send, this, flow);
 }
 

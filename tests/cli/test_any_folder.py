@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -52,3 +54,28 @@ def test_the_working_folder_is_seen_unless_the_guest_has_it_of_its_own(place: Pa
     assert done.stderr.startswith(
         f"{place.parent}: the guest has a folder of its own there; of yours it sees the files"
     )
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("kind", ["with a space", "read-only"])
+def test_a_home_with_a_space_or_read_only(kind: str, tmp_path: Path) -> None:
+    """A run needs nothing of it but the kernels' cache; what is to be written there is refused in one sentence."""
+    home = tmp_path / "my home"
+    home.mkdir()
+    under: tuple[str, ...] = ()
+    if kind == "read-only":
+        if os.geteuid():
+            pytest.skip("only root mounts")
+        under = ("unshare", "--mount", "sh", "-euc", 'mount -t tmpfs -o ro tmpfs "$HOME"; exec "$@"', "sh")
+    kernels = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    settings = {"under": under, "cwd": tmp_path, "env": os.environ | {"HOME": str(home), "XDG_CACHE_HOME": kernels}}
+    done = landspeed(*AT_ATHENS, "--", "echo", "here", **settings)
+    assert (done.returncode, done.stdout) == (0, "here\n"), done.stderr
+    done = landspeed("completion", "--answer", "fish", "run", "fi", **settings)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "first\n", "")
+    done = landspeed("config", "set", "run.seed", "2", **settings)
+    if under:
+        assert done.returncode == 2
+        assert re.fullmatch(r"Error: .*my home/.*: .*Read-only file system.*\n", done.stderr), done.stderr
+    else:
+        assert (home / ".config/landspeed/config.toml").is_file(), done.stderr

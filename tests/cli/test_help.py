@@ -130,6 +130,14 @@ def test_help_says_what_a_word_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert told("spin-cost").startswith("--spin-cost (run, sweep, ")
     assert re.match(r"transfer\.window: Window of each stream.*\nflows\.N\.window: ", told("window"))
     assert told("transfer.window").count("\n") == 1
+    assert told("line rate").startswith("line rate: what limits a transfer. The slowest line is full.")
+    assert told("first").startswith("first: a scenario that comes with landspeed;")
+    assert told("latency").startswith("path.N.one_way_delay: ")
+    assert told("cake").startswith("path.N.discipline: ")
+    assert told("bbr").startswith("transfer.congestion_control: ")
+    assert told("wireshark").startswith("--evidence (run, ")
+    assert told("bufferbloat") == told("RPM")
+    assert told("rpm").startswith("transfer.ping: ")
     assert main(["help", "transfer.windw"]) == 2
     assert "did you mean transfer.window?" in capsys.readouterr().err
 

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.explore.setting import setting_at, sliders
+from landspeed.cli.command_table import make_parser
+from landspeed.cli.explore_command import shown_flow
+from landspeed.explore.setting import setting_at, sliders, values_of
+from landspeed.runs.scenario import Scenario
 from tests.support.emu_fixtures import FIRST, wait_until
 from tests.support.explore_fixtures import Served, explore, serving
+from tests.support.places import ROOT
 from tests.support.toy_world import make_site
 
+EXPLORE_PAGE = ROOT / "docs" / "how-to" / "explore.md"
 START = [slider.start for slider in sliders()]
 
 
@@ -170,7 +175,7 @@ def test_two_on_one_port(served: Served, place: tuple[Path, Path]) -> None:
         (("--serve", "--measure"), "leave out --measure, or --serve"),
         (("first", "--flow", "x"), "leave --flow out: it is one path"),
         (("dumbbell", "--flow", "x"), "dumbbell has no such flow; choose one of near, far"),
-        (("dumbbell",), "choose one of fifo, codel, fq_codel, pie: --set links.N.discipline=fifo"),
+        (("dumbbell",), "choose one of fifo, codel, fq_codel, pie: --set links.2.discipline=fifo"),
         (("--jobs", "0"), "not a positive integer"),
         (("--set", "transfer.streams=4"), "name one"),
         (("no-such-scenario",), "no-such-scenario"),
@@ -183,6 +188,17 @@ def test_bad_words(place: tuple[Path, Path], words: tuple[str, ...], why: str) -
     assert done.returncode == 2, done.stderr
     assert why in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_commands_of_its_page_begin_somewhere() -> None:
+    """Scenario, flow and options are accepted, and theory knows the path; nothing is computed."""
+    commands = re.findall(r"^\| `landspeed (explore [^`]+)`", EXPLORE_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(commands) >= 6
+    for words in commands:
+        parsed = make_parser("explore").parse_args(words.split())
+        if parsed.file is not None:
+            shown = shown_flow(Scenario.load(parsed.file, parsed.overrides).plan(), parsed)
+            sliders(values_of(shown.path))
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import statistics
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import landspeed
+from landspeed.base.text import NARROW
 from landspeed.cli import main as cli
 from landspeed.judge.loaded_delay import loaded_rtt, ping_figures, queue_delays, settled_s
 from landspeed.report.comparison import compare, difference_lines
@@ -213,9 +215,12 @@ def test_text_sql_and_comparison_name_the_delay(tmp_path: Path, capsys: pytest.C
     assert any(line.startswith("Longest queue: r1 → r2, 1") for line in lines)
 
     comparison = compare([load_side(fifo.bundle, "FIFO"), load_side(cake.bundle, "CAKE")])
-    first, *_ = difference_lines(comparison)
+    first, goodput, settled = difference_lines(comparison)
     assert first.startswith(f"Round-trip time under load, FIFO against CAKE: {median:.3f} ms and ")
     assert "of goodput; likely the queue before r1 → r2 (packets waited " in first
+    assert goodput.startswith("Goodput, FIFO against CAKE: −3.")
+    assert "; likely the shorter queue (r1 → r2 was full 100 % and " in goodput.replace(NARROW, " ")
+    assert settled.endswith("; likely for the same cause.")
     (row,) = [row for row in comparison.rows if row.name == "… under load, median"]
     assert row.values[0] == f"{median:.3f} ms"
 
@@ -239,17 +244,19 @@ def test_text_sql_and_comparison_name_the_delay(tmp_path: Path, capsys: pytest.C
 
 
 def test_figures_of_echoes() -> None:
-    """Of 20 loaded ones one is lost; the mean of the shortest 95 % of the others makes the round trips a minute."""
+    """Of 20 loaded ones one is lost; round trips a minute are of the shortest 95 % of the others, and of TCP's own."""
     idle = [(-3.0 + number / 10, 30.0) for number in range(20)] + [(-0.01, 400.0)]  # the last met the first SYN
     loaded = [(10.0 + number, 100.0) for number in range(18)] + [(28.0, 900.0), (29.0, math.inf)]
-    found = ping_figures([*idle, (5.0, 5000.0), *loaded, (31.0, 9999.0)], (10.0, 30.0))
-    assert found.pop("rpm") == pytest.approx(60_000 / ((18 * 100 + 900) / 19))
+    own = [(200.0, 19.0), (4000.0, 1.0)]
+    found = ping_figures([*idle, (5.0, 5000.0), *loaded, (31.0, 9999.0)], (10.0, 30.0), own)
+    assert found.pop("rpm") == pytest.approx((60_000 / ((18 * 100 + 0.05 * 900) / 18.05) + 60_000 / 200) / 2)
     assert found.pop("ping_lost") == pytest.approx(1 / 20)
     assert [found[f"ping_idle_{name}_ms"] for name in ("median", "p99", "max")] == [30.0, 30.0, 30.0]
     assert [found[f"ping_loaded_{name}_ms"] for name in ("median", "p95", "max")] == [100.0, 900.0, 900.0]
     many = [(10.0 + number / 10, 100.0 if number < 95 else 900.0) for number in range(100)]
-    assert ping_figures(many, (10.0, 30.0))["rpm"] == pytest.approx(600)
-    assert ping_figures([], (10.0, 30.0)) == {}
+    assert ping_figures(many, (10.0, 30.0), [(50.0, 1.0)])["rpm"] == pytest.approx((600 + 1200) / 2)
+    assert "rpm" not in ping_figures(many, (10.0, 30.0), [])
+    assert ping_figures([], (10.0, 30.0), own) == {}
 
 
 def test_lost_echoes_are_those_before_the_last_answer(tmp_path: Path) -> None:
@@ -275,12 +282,14 @@ def test_echoes_wait_in_a_fifo_and_pass_a_fair_queue(tmp_path: Path, world: str)
     values = sorted(ms for at, ms in fifo.samples.pings if 10.0 <= at < 20.0 and math.isfinite(ms))
     assert len(values) > 190
     kept = values[: math.ceil(0.95 * len(values))]
-    assert fifo.rpm == pytest.approx(60_000 * len(kept) / sum(kept))
+    foreign = 60_000 * len(kept) / sum(kept)
+    assert record.rtt_loaded_median_ms is not None
+    assert fifo.rpm == pytest.approx((foreign + 60_000 / record.rtt_loaded_median_ms) / 2, rel=0.02)
     lines = summary_lines(record)
     assert f"Ping under load: {fifo.ping_loaded_median_ms:.3f} ms median, {fifo.ping_loaded_p99_ms:.3f} ms p99" in [
         line.split(" p99")[0] + " p99" for line in lines
     ]
-    assert f"Responsiveness: {fifo.rpm:.0f} round trips a minute (RPM, of echoes)" in lines
+    assert f"Responsiveness: {fifo.rpm:.0f} round trips a minute (RPM)" in lines
 
     fair = home_of(tmp_path, world, *asked, "path.1.discipline=fq_codel")
     assert fair.record.ping_lost == 0
@@ -288,3 +297,46 @@ def test_echoes_wait_in_a_fifo_and_pass_a_fair_queue(tmp_path: Path, world: str)
     assert fair.rpm is not None
     assert fifo.rpm is not None
     assert fair.rpm > 4 * fifo.rpm
+
+
+ECHO_BITS = 8 * (84 + 38)  # an ordinary ping, and Ethernet's frame around it
+SLOW = scenario(
+    [{"one_way_delay": "1 ms"}, {"one_way_delay": "20 ms", "line_rate": "10 kbit/s", "queue": "6 kB"}],
+    transfer={"duration": "200 s", "ping": True},
+)
+
+
+def test_echoes_take_a_twentieth_of_a_line_at_most(tmp_path: Path) -> None:
+    """By the slowest rate that it ever has, in either direction, with all echoes that pass it."""
+
+    def interval_s(content: dict[str, object], *overrides: str) -> list[float]:
+        return [(each.transfer.ping_interval_ns or 0) / 1e9 for each in plan_of(tmp_path, content, *overrides).flows]
+
+    assert interval_s(HOME) == [0]
+    assert interval_s(HOME, "transfer.ping=true") == [0.1]
+    assert interval_s(HOME, "transfer.ping=true", "path.1.reverse.line_rate=100 kbit/s") == [0.2]
+    assert 1.9 < ECHO_BITS / 0.05 / 10e3 < 1.96
+    assert interval_s(SLOW) == [2.0]
+    assert interval_s(SLOW, "transfer.sample_interval=10 ms") == [1.96]
+    assert interval_s(SLOW, "events=[{at: 9 s, from: r1, to: omega, line_rate: 1 kbit/s}]") == [19.6]
+    links = [{"from": each, "to": "xy"[each in "cd"], "one_way_delay": "1 ms"} for each in "abcd"]
+    links.append({"from": "x", "to": "y", "one_way_delay": "5 ms", "line_rate": "100 kbit/s"})
+    flows = [{"name": "one", "from": "a", "to": "c", "ping": True}, {"name": "two", "from": "b", "to": "d"}]
+    net = {key: SLOW[key] for key in ("format", "name", "title", "line_rate", "mtu")}
+    net |= {"links": links, "flows": flows, "transfer": {"duration": "9 s"}}
+    assert interval_s(net) == [0.2, 0]
+    assert interval_s(net, "flows.1.ping=true") == [0.4, 0.4]
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("world", ["sim", "emu"])
+def test_echoes_leave_a_slow_line_to_the_transfer(tmp_path: Path, world: str) -> None:
+    """At 10 kbit/s echoes each 100 ms would fill the line; goodput and echoes together are what the line carries."""
+    run = landspeed.run(landspeed.Scenario.build(SLOW), world=world, runs_dir=tmp_path, report=False)
+    sent = [at for at, _ in run.samples.pings]
+    assert [round(b - a, 3) for a, b in itertools.pairwise(sent)] == [2.0] * (len(sent) - 1)
+    assert run.record.ping_idle_median_ms == pytest.approx(run.record.rtt_ms, rel=1e-3)
+    goodput_bps, passed = run.record.settled_goodput_bps or 0, [at for at, ms in run.samples.pings if math.isfinite(ms)]
+    echoes_bps = ECHO_BITS * sum(10 <= at < 200 for at in passed) / 190
+    assert goodput_bps > 0.94 * 10e3 * MSS / FRAMED
+    assert goodput_bps * FRAMED / MSS + echoes_bps == pytest.approx(10e3, rel=0.02)

@@ -64,9 +64,9 @@ def test_what_a_calibration_found_wrong_is_told_with_its_flow() -> None:
 @pytest.mark.parametrize(
     ("oks", "ok", "text"),
     [
-        ((True, True), True, "2 of 2 flows as planned or wanted"),
-        ((True, None), True, "1 of 2 flows as planned or wanted"),
-        ((None, None), None, "0 of 2 flows as planned or wanted"),
+        ((True, True), True, "all 2 flows match"),
+        ((True, None), True, "1 of 2 flows match"),
+        ((None, None), None, "0 of 2 flows match"),
         ((True, False), False, "1 of 2 flows: second: told"),
     ],
 )

@@ -77,21 +77,12 @@ def _state() -> list[Any]:
 def make_table() -> dict[str, Any]:
     """The table, from the parser and the model of scenario files."""
     from landspeed.cli.command_table import make_parser
-    from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
-    from landspeed.scenario.file.disciplines import Discipline
     from landspeed.scenario.file.keys import values_of_keys
     from landspeed.worlds.registry import tools, world_names
 
-    values = values_of_keys()
-    for key in values:
-        last = key.rpartition(".")[2]
-        if last == "congestion_control":
-            values[key] = list(CONGESTION_CONTROLS)
-        elif last == "discipline":
-            values[key] = list(Discipline.model_fields)
     return {
         **_of(make_parser()),
-        "keys": values,
+        "keys": values_of_keys(),
         "world": world_names(),
         "tool": list(tools()),
     }

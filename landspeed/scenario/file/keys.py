@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
+from landspeed.scenario.file.disciplines import Discipline
 from landspeed.scenario.file.model import ScenarioFile
 
 
@@ -15,7 +17,11 @@ def scenario_keys() -> dict[str, str]:
 
 def values_of_keys() -> dict[str, list[str]]:
     """Dotted key → the values that it may have, where these are few and fixed; else none."""
-    return {key: list(_fixed(value)) for key, value in _all_keys().items()}
+    named: dict[str, list[str]] = {
+        "congestion_control": [*CONGESTION_CONTROLS],
+        "discipline": list(Discipline.model_fields),
+    }
+    return {key: named.get(key.rpartition(".")[2]) or list(_fixed(value)) for key, value in _all_keys().items()}
 
 
 def _all_keys() -> dict[str, Any]:

@@ -98,8 +98,9 @@ class TransferSection(Section):
     )
     ping: bool = special(
         False,
-        description="true: an echo (ICMP) from sender to receiver at each sample_interval, from before the transfer to "
-        "its end: delay that other packets meet, idle and under load; default false",
+        description="true: an echo (ICMP) from sender to receiver at each sample_interval, on slow lines more rarely "
+        "(5 % of the rate at most), from before the transfer to its end: delay that other packets meet (bufferbloat), "
+        "idle and under load, and round trips a minute (RPM); default false",
     )
     pacing: Rate | None = Field(None, description="Highest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")

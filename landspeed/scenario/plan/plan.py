@@ -91,7 +91,8 @@ class Transfer:
     accurate_ecn: bool = False  # the accurate one, which counts marks
     protect: Literal["none", "mac", "aead", "ktls"] = "none"  # who makes records of the data, and which
     mptcp: bool = False  # over both routes of the flow
-    ping: bool = False  # an echo at each sample interval, beside the data
+    ping: bool = False  # echoes beside the data
+    ping_interval_ns: int | None = None  # between two of them
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0
     stall_ns: int | None = None  # given up when nothing has moved for so long; None: 30 s
@@ -292,6 +293,6 @@ NOT_WORK: dict[type, frozenset[str]] = {
 WORK_IF_ASKED: dict[type, frozenset[str]] = {
     Plan: frozenset(("kernel", "spin_cost_ns")),
     Flow: frozenset(("second_route",)),
-    Transfer: frozenset(("mptcp", "ping", "protect")),
+    Transfer: frozenset(("mptcp", "ping", "ping_interval_ns", "protect")),
 }
 """Fields that count only where they are asked for: who asks for nothing has the plan of a time before they could be."""

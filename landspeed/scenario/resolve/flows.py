@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import cast
 
@@ -17,7 +18,10 @@ from landspeed.scenario.plan.limits import Physics
 from landspeed.scenario.plan.plan import PATH_FLOW, Flow, Node, Plan, Transfer
 from landspeed.scenario.resolve.flow_physics import both_routes, flow_physics
 from landspeed.scenario.resolve.recorded import expected
-from landspeed.scenario.theory.patience import patience_ns
+from landspeed.scenario.theory.patience import patience_ns, slowest_bps
+from landspeed.scenario.theory.timing import echo_bytes
+
+MOST_ECHO_SHARE = 0.05  # of a line's rate: what draft-ietf-ippm-responsiveness allows its probes (PTC)
 
 UNKNOWN = Physics(
     rtt_ns=0,
@@ -85,11 +89,27 @@ def with_physics(scenario: ScenarioFile, plan: Plan) -> list[Flow]:
         paths = [path_of(plan, each) for each in subflows(flow)]
         physics = [flow_physics(scenario, transfer, path.nodes, path.links) for path in paths]
         asked = replace(
-            flow.transfer, stall_ns=transfer.stall or max(filter(None, map(patience_ns, paths)), default=None)
+            flow.transfer,
+            stall_ns=transfer.stall or max(filter(None, map(patience_ns, paths)), default=None),
+            ping_interval_ns=_ping_interval_ns(plan, flow) if transfer.ping else None,
         )
         together = physics[0] if len(physics) == 1 else both_routes(scenario, transfer, physics)
         found.append(replace(flow, transfer=asked, physics=together))
     return found
+
+
+def _ping_interval_ns(plan: Plan, flow: Flow) -> int:
+    """Time between two echoes: so many sample intervals that all echoes of a line take no more than their share."""
+    beside = sum(each.transfer.ping and not set(flow.route).isdisjoint(each.route) for each in plan.flows)
+    least_ns = 0
+    for link in (plan.links[number] for number in flow.route):
+        bits = 8 * (echo_bytes(plan.ip_version) + link.framing_bytes)
+        for side, way in (("forward", link.forward), ("reverse", link.reverse)):
+            events = [each for each in plan.events if each.link == link.index and side in each.directions]
+            line_ns = bits * 10**9 / slowest_bps(way, events)
+            least_ns = max(least_ns, math.ceil(beside * line_ns / MOST_ECHO_SHARE))
+    sampled_ns = flow.transfer.sample_interval_ns
+    return max(1, -(-least_ns // sampled_ns)) * sampled_ns
 
 
 def _transfer(asked: ScenarioTransfer) -> Transfer:

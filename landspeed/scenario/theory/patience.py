@@ -30,7 +30,7 @@ def patience_ns(plan: Plan) -> int | None:
         for link in plan.links
         for side, way in (("forward", link.forward), ("reverse", link.reverse))
     ]
-    slowest = [_slowest_bps(way, events) for way, events, _ in ways]
+    slowest = [slowest_bps(way, events) for way, events, _ in ways]
     packets = [link.mtu_bytes + link.framing_bytes for *_, link in ways]
     waits_ns = [
         way.queue_bytes * 8 * 10**9 // rate for (way, *_), rate in zip(ways, slowest, strict=True) if way.can_queue
@@ -59,7 +59,8 @@ def _timeouts_ns(first_ns: int, ways: list[Direction]) -> int:
     )
 
 
-def _slowest_bps(way: Direction, events: list[Event]) -> int:
+def slowest_bps(way: Direction, events: list[Event]) -> int:
+    """The least rate of a direction at any time, by its trace and its events; times at which it is cut do not count."""
     changed = [event.rate_bps for event in events if event.kind == "rate" and event.rate_bps]
     return min(rate for rate in (*way.rates_bps, *changed) if rate)
 

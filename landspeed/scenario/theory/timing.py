@@ -115,9 +115,11 @@ def echo_ns(plan: Plan, origin: int = 0, target: int | None = None, payload_byte
 def idle_ns(plan: Plan) -> int:
     """Time for which echoes go over the idle path before the first flow begins, in whole seconds; 0: no flow asks."""
     links, longest_ns = plan.links, 0
-    for flow in (each for each in plan.flows if each.transfer.ping):
+    for flow in plan.flows:
+        if not (interval_ns := flow.transfer.ping_interval_ns):
+            continue
         rtt_ns = sum(links[number].forward.delay_ns + links[number].reverse.delay_ns for number in flow.route)
-        longest_ns = max(longest_ns, IDLE_ECHOES * flow.transfer.sample_interval_ns + 2 * rtt_ns)
+        longest_ns = max(longest_ns, IDLE_ECHOES * interval_ns + 2 * rtt_ns)
     return -(-longest_ns // 10**9) * 10**9
 
 

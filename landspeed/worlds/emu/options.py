@@ -28,7 +28,9 @@ class EmuOptions:
         words=("exec", "mn", "probe"),
     )
     queues: bool = option(False, "measure every queue, too: fill it until it overflows", repeated=False)
-    evidence: bool = option(False, "keep captures, ping and traceroute, and write the submission page")
+    evidence: bool = option(
+        False, "keep captures (pcap, for Wireshark), ping and traceroute, and write the submission page"
+    )
     capture: str = option(
         "first",
         "captures with --evidence: the first 20 MB at both ends, or whole at every node, with one-way delays "

@@ -33,7 +33,8 @@ Transfer transfer_read(const Field &field)
 		transfer.start_stagger_ns = field.at("start_stagger_ns").time_ns();
 	if (field.has("stall_ns"))
 		transfer.stall_ns = field.at("stall_ns").time_ns(1);
-	transfer.ping = field.has("ping") && field.at("ping").boolean();
+	if (field.has("ping_interval_ns"))
+		transfer.ping_interval_ns = field.at("ping_interval_ns").time_ns(1);
 	transfer.ecn = field.has("ecn") && field.at("ecn").boolean();
 	return transfer;
 }

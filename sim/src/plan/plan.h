@@ -81,7 +81,7 @@ struct Transfer {
 	int64_t start_stagger_ns = 0;
 	int64_t stall_ns = 30'000'000'000; ///< given up when nothing has moved for so long
 	bool ecn = false;                  ///< both ends negotiate it (RFC 3168)
-	bool ping = false;                 ///< an echo each sample_interval_ns beside it
+	int64_t ping_interval_ns = 0;      ///< of echoes beside it; 0: there are none
 };
 
 enum class EventKind { loss, rate, delay, down, background };

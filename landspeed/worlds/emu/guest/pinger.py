@@ -1,4 +1,4 @@
-"""Echoes beside a transfer: ICMP from a flow's sender to its receiver, a packet of its own at each sample interval.
+"""Echoes beside a transfer: ICMP from a flow's sender to its receiver, a packet of its own at even intervals.
 
 Two processes share the socket: one sends at its times, the other waits for what comes back.
 """
@@ -38,7 +38,8 @@ class Pinger:
         self._version = network.plan.ip_version
         self._identifier = IDENTIFIER + number
         self._target = (network.address(network.position[flow.target]), 0)
-        self._interval_ns = flow.transfer.sample_interval_ns
+        assert flow.transfer.ping_interval_ns is not None, "the flow asks for echoes"
+        self._interval_ns = flow.transfer.ping_interval_ns
         family, protocol = (
             (socket.AF_INET, socket.IPPROTO_ICMP) if self._version == 4 else (socket.AF_INET6, socket.IPPROTO_ICMPV6)
         )
