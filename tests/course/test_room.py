@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -33,7 +35,7 @@ def test_each_student_in_turn() -> None:
     """Ada asks for three runs before Bob and Eve ask for one: theirs are not behind all of hers."""
     gate = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        queue = FairQueue(pool, 1)
+        queue = FairQueue(lambda: pool, 1)
         first, second, third, fourth = (queue.put("Ada", held, gate, f"{n}") for n in range(4))
         bob, eve = (queue.put(name, held, gate, name) for name in ("Bob", "Eve"))
         places = [queue.job(each.number, each.student) for each in (first, second, bob, eve, third, fourth)]
@@ -49,11 +51,20 @@ def test_each_student_in_turn() -> None:
 
 def test_work_that_breaks_is_told_and_the_next_begins() -> None:
     with ThreadPoolExecutor(1) as pool:
-        queue = FairQueue(pool, 1)
+        queue = FairQueue(lambda: pool, 1)
         broken, next_one = queue.put("Ada", "".join, 7), queue.put("Ada", str, 7)
         wait_until(lambda: next_one.done, "the next run")
     assert broken.told == "It broke: can only join an iterable"
     assert next_one.told == "7"
+
+
+def test_a_worker_that_dies_takes_its_job_with_it_and_no_other() -> None:
+    queue = FairQueue(lambda: ProcessPoolExecutor(1, mp_context=get_context("spawn")), 1)
+    died, after = queue.put("Ada", os._exit, 3), queue.put("Bob", str, 7)  # pyright: ignore[reportArgumentType]
+    wait_until(lambda: after.done, "Bob's run")
+    queue.close()
+    assert died.told.startswith("It broke: ")
+    assert after.told == "7"
 
 
 # --- The server ------------------------------------------------------------------------------------------------------
@@ -66,7 +77,7 @@ def served(tmp_path: Path) -> Iterator[RoomServer]:
     (tmp_path / "site" / "index.html").write_text("the course")
     (tmp_path / "secret").write_text("of the lecturer")
     with ThreadPoolExecutor(2) as pool:
-        room = Room(tmp_path / "site", tmp_path / "room", FairQueue(pool, 2), CLASS)
+        room = Room(tmp_path / "site", tmp_path / "room", FairQueue(lambda: pool, 2), CLASS)
         server = RoomServer(("127.0.0.1", 0), room)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
