@@ -220,17 +220,18 @@ def _serve(parsed: argparse.Namespace) -> int:
     if not (site / "index.html").is_file():
         raise UsageError(f"{site}: there is no course; `landspeed lesson --all --out {site}` makes it")
     jobs = parsed.jobs or usual_jobs()
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        room = Room(site, Path(parsed.words[1]), FairQueue(pool, jobs), _register(parsed))
-        try:
-            server = RoomServer((parsed.host, parsed.port), room)
-        except (OSError, OverflowError) as error:
-            raise UsageError(f"{parsed.host}:{parsed.port}: {getattr(error, 'strerror', None) or error}") from error
-        print(f"http://{parsed.host}:{server.server_port}/ has the course; Ctrl-C ends it", flush=True)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-        finally:
-            server.server_close()
+    queue = FairQueue(lambda: ProcessPoolExecutor(jobs, mp_context=get_context("spawn")), jobs)
+    room = Room(site, Path(parsed.words[1]), queue, _register(parsed))
+    try:
+        server = RoomServer((parsed.host, parsed.port), room)
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"{parsed.host}:{parsed.port}: {getattr(error, 'strerror', None) or error}") from error
+    print(f"http://{parsed.host}:{server.server_port}/ has the course; Ctrl-C ends it", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        queue.close()
+        server.server_close()
     return 0

@@ -164,6 +164,17 @@ def best(graded: Sequence[HandIn]) -> dict[tuple[str, str], HandIn]:
     return found
 
 
+def open_steps(graded: Sequence[HandIn]) -> list[tuple[str, str, list[str]]]:
+    """(Lesson, what was asked, the students whose best hand-in lacks it), lesson by lesson."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for (student, lesson), one in best(graded).items():
+        for mark in one.marks:
+            if mark["got"] < mark["points"]:
+                found.setdefault((lesson, mark["asked"]), []).append(student)
+    order = {lesson: place for place, lesson in enumerate(_lessons(graded))}
+    return [(*what, sorted(who)) for what, who in sorted(found.items(), key=lambda pair: order[pair[0][0]])]
+
+
 def moodle_csv(register: ClassRegister, graded: Sequence[HandIn]) -> str:
     """A table for Moodle's import of grades: a row for each student, a column for each exercise."""
     lessons, grades = _lessons(graded), best(graded)
@@ -194,6 +205,7 @@ def overview(register: ClassRegister, graded: Sequence[HandIn], copied: Sequence
         register=register,
         lessons=_lessons(graded),
         grades=best(graded),
+        steps=open_steps(graded),
         mistakes=mistakes(graded),
         copies=copied,
         broken=[each for each in graded if each.error],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,9 +36,9 @@ class RoomJob:
 class FairQueue:
     """Gives an executor as much work as it has workers, and takes the next student's job when one is done."""
 
-    def __init__(self, executor: Executor, workers: int) -> None:
-        """Begin with nothing."""
-        self._executor, self._free = executor, workers
+    def __init__(self, make: Callable[[], Executor], workers: int) -> None:
+        """Begin with nothing; a pool whose worker died is made anew."""
+        self._make, self._executor, self._free = make, make(), workers
         self._lock = threading.RLock()  # a future that is done already calls back at once
         self._waiting: OrderedDict[str, deque[RoomJob]] = OrderedDict()  # whose turn is next comes first
         self._jobs: dict[int, RoomJob] = {}
@@ -90,9 +90,18 @@ class FairQueue:
             self._free -= 1
             self.order.append(job.number)
             function, arguments = job.work
-            self._executor.submit(function, *arguments).add_done_callback(
-                lambda future, job=job: self._end(job, future)
-            )
+            self._submit(function, arguments).add_done_callback(lambda future, job=job: self._end(job, future))
+
+    def _submit(self, function: Callable[..., str], arguments: tuple[Any, ...]) -> Future[str]:
+        try:
+            return self._executor.submit(function, *arguments)
+        except BrokenExecutor:
+            self._executor = self._make()
+            return self._executor.submit(function, *arguments)
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _end(self, job: RoomJob, future: Future[str]) -> None:
         error = future.exception()

@@ -10,6 +10,7 @@ import json
 import mimetypes
 import re
 import secrets
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -127,6 +128,7 @@ class RoomHandler(BaseHTTPRequestHandler):
     """One request of a browser."""
 
     protocol_version = "HTTP/1.1"
+    timeout = 60  # a browser that says nothing for so long has gone
 
     def do_GET(self) -> None:
         """Pages of the course, an exercise, or the state of a job."""
@@ -266,3 +268,8 @@ class RoomServer(ThreadingHTTPServer):
         super().__init__(address, RoomHandler)
         self.room = room
         self.lessons = all_lessons()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that went away."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)

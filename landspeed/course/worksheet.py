@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -26,6 +26,9 @@ from landspeed.scenario.plan.duration import expected_duration_s
 NARROW_CSS = (
     "<style>svg.tall{display:none}@media(max-width:640px){svg.wide{display:none}svg.tall{display:block}}</style>"
 )
+
+
+NAMES = {"cubic": "CUBIC", "reno": "Reno", "bbr": "BBR", "dctcp": "DCTCP", "htcp": "HTCP"}
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ class Worksheet:
         heads = ["run", f"measured ({one.y.unit})" if one.y.unit else "measured", one.beside]
         heads += [*(["residual"] if one.is_law else []), *(["note"] if noted else [])]
         rows = [_row(point, one, noted) for point in points]
-        promise = promise_text(one)
+        promise = " ".join(filter(None, [controls_text(self.runs(key)), promise_text(one)]))
         head = "".join(f'<th scope="col"{_word(name)}>{escape(name)}</th>' for name in heads)
         body = "".join(
             f"<tr{' class=bad' if one.failures([point]) else ''}>"
@@ -240,6 +243,14 @@ def told(mine: float, measured: float, unit: str) -> str:
     word = "high" if off > 0 else "low"
     far = f"{abs(off):.0f}" if abs(off) >= 10 else f"{abs(off):.2g}"
     return f"You wrote {mine:g} {unit}; measured: {measured:.4g} {unit}. Your number is {far} % too {word}."
+
+
+def controls_text(runs: Sequence[LessonRun]) -> str:
+    """Name the congestion controls of transfers; "" for programs, which choose their own."""
+    transfers = [flow.transfer for run in runs if run.bundle is not None for flow in run.plan.flows]
+    named = (name for each in transfers for name in each.congestion_controls or [each.congestion_control])
+    found = list(dict.fromkeys(NAMES.get(name, name) for name in named))
+    return f"Congestion control: {', '.join(found)}." if found else ""
 
 
 def promise_text(one: LessonFigure) -> str:

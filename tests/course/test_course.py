@@ -19,7 +19,7 @@ from landspeed.course.lesson import HOME, Lesson, LessonError, all_lessons, less
 from landspeed.course.lesson_page import markdown
 from landspeed.course.lesson_run import LessonRun, first_at, percentile
 from landspeed.course.scales import make_scale, tick_text
-from landspeed.course.worksheet import promise_text, told
+from landspeed.course.worksheet import controls_text, promise_text, told
 from landspeed.scenario.file.vary import load_variants
 from landspeed.worlds.registry import plan_for
 
@@ -247,6 +247,17 @@ def test_what_is_no_law_promises_nothing() -> None:
     one = unpromised("Delay", (), lambda _: [], y=TIME, beside="target", source="RFC 8289", why="it is steered to")
     assert one.failures([FigurePoint("far", 9.0, 1.0)]) == []
     assert promise_text(one) == "Nothing is promised here: it is steered to."
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "said"),
+    [("window", "windows.yaml", "Reno"), ("fairness", "bbr.yaml", "CUBIC, BBR"), ("parallel", "lossy.yaml", "Reno")],
+)
+def test_a_table_names_its_congestion_controls(name: str, file: str, said: str) -> None:
+    (_, loaded), *_ = load_variants(LESSONS[name].folder / file)
+    plan = plan_for(loaded, "emu", None)
+    assert controls_text([LessonRun(file, {}, 1, plan, Path())]) == f"Congestion control: {said}."
+    assert controls_text([LessonRun(file, {}, 1, plan)]) == "", "a program's own"
 
 
 def test_what_is_no_law_is_not_drawn_as_theory() -> None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import http.client
-import json
+import os
 import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
-from urllib.parse import urlencode
 
 import pytest
 
+from landspeed.cli.main import main
 from landspeed.course.class_register import ClassRegister
 from landspeed.course.fair_queue import FairQueue, QueueFullError
 from landspeed.course.room import Room, RoomServer
 from tests.support.emu_fixtures import wait_until
+from tests.support.room_client import RoomClient
 
 STUDENTS = tuple(f"student {number}" for number in range(40))
 CLASS = ClassRegister("networks", "a secret of the lecturer", STUDENTS)
@@ -35,7 +35,7 @@ def test_each_student_in_turn() -> None:
     """Ada asks for three runs before Bob and Eve ask for one: theirs are not behind all of hers."""
     gate = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        queue = FairQueue(pool, 1)
+        queue = FairQueue(lambda: pool, 1)
         first, second, third, fourth = (queue.put("Ada", held, gate, f"{n}") for n in range(4))
         bob, eve = (queue.put(name, held, gate, name) for name in ("Bob", "Eve"))
         places = [queue.job(each.number, each.student) for each in (first, second, bob, eve, third, fourth)]
@@ -51,52 +51,23 @@ def test_each_student_in_turn() -> None:
 
 def test_work_that_breaks_is_told_and_the_next_begins() -> None:
     with ThreadPoolExecutor(1) as pool:
-        queue = FairQueue(pool, 1)
+        queue = FairQueue(lambda: pool, 1)
         broken, next_one = queue.put("Ada", "".join, 7), queue.put("Ada", str, 7)
         wait_until(lambda: next_one.done, "the next run")
     assert broken.told == "It broke: can only join an iterable"
     assert next_one.told == "7"
 
 
+def test_a_worker_that_dies_takes_its_job_with_it_and_no_other() -> None:
+    queue = FairQueue(lambda: ProcessPoolExecutor(1, mp_context=get_context("spawn")), 1)
+    died, after = queue.put("Ada", os._exit, 3), queue.put("Bob", str, 7)  # pyright: ignore[reportArgumentType]
+    wait_until(lambda: after.done, "Bob's run")
+    queue.close()
+    assert died.told.startswith("It broke: ")
+    assert after.told == "7"
+
+
 # --- The server ------------------------------------------------------------------------------------------------------
-
-
-class Client:
-    """A browser: keeps its cookie."""
-
-    def __init__(self, port: int) -> None:
-        self._port, self._cookie = port, ""
-        self.slowest_s = 0.0
-
-    def ask(self, method: str, path: str, **form: str) -> tuple[int, str]:
-        began = time.monotonic()
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
-        head = {"Cookie": self._cookie, "Content-Type": "application/x-www-form-urlencoded"}
-        connection.request(method, path, urlencode(form) if method == "POST" else None, head)
-        answer = connection.getresponse()
-        self._cookie = (answer.getheader("Set-Cookie") or self._cookie).partition(";")[0]
-        told = answer.read().decode()
-        connection.close()
-        self.slowest_s = max(self.slowest_s, time.monotonic() - began)
-        return answer.status, told
-
-    def enter(self, name: str) -> int:
-        return self.ask("POST", "/enter", name=name, lesson="delay")[0]
-
-    def job(self, path: str, **form: str) -> int:
-        status, told = self.ask("POST", path, **form)
-        assert status == 202, told
-        return json.loads(told)["job"]
-
-    def told(self, number: int) -> str:
-        found: dict[str, str] = {}
-
-        def is_done() -> bool:
-            found.update(json.loads(self.ask("GET", f"/job/{number}")[1]))
-            return bool(found["done"])
-
-        wait_until(is_done, f"job {number}")
-        return found["told"]
 
 
 @pytest.fixture
@@ -106,7 +77,7 @@ def served(tmp_path: Path) -> Iterator[RoomServer]:
     (tmp_path / "site" / "index.html").write_text("the course")
     (tmp_path / "secret").write_text("of the lecturer")
     with ThreadPoolExecutor(2) as pool:
-        room = Room(tmp_path / "site", tmp_path / "room", FairQueue(pool, 2), CLASS)
+        room = Room(tmp_path / "site", tmp_path / "room", FairQueue(lambda: pool, 2), CLASS)
         server = RoomServer(("127.0.0.1", 0), room)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -117,7 +88,7 @@ def served(tmp_path: Path) -> Iterator[RoomServer]:
 
 
 def test_who_one_is_and_what_one_may_see(served: RoomServer) -> None:
-    ada, eve = Client(served.server_port), Client(served.server_port)
+    ada, eve = RoomClient(served.server_port), RoomClient(served.server_port)
     assert ada.ask("GET", "/") == (200, "the course")
     assert "Your name, as your lecturer knows it" in ada.ask("GET", "/exercise/delay")[1]
     assert ada.ask("POST", "/exercise/delay/check")[0] == 403
@@ -133,7 +104,7 @@ def test_who_one_is_and_what_one_may_see(served: RoomServer) -> None:
 
 
 def test_students_are_known_again(served: RoomServer, tmp_path: Path) -> None:
-    ada = Client(served.server_port)
+    ada = RoomClient(served.server_port)
     ada.enter("student 1")
     ada.ask("GET", "/exercise/delay")
     served.room = Room(served.room.site, served.room.folder, served.room.queue, CLASS)
@@ -144,7 +115,7 @@ def test_students_are_known_again(served: RoomServer, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_exercise_in_the_browser(served: RoomServer) -> None:
     """A trial with a value of one's own, a value that is none, an answer without unit, and a check."""
-    ada = Client(served.server_port)
+    ada = RoomClient(served.server_port)
     ada.enter("student 1")
     right, wrong, unread = (
         ada.job("/exercise/window/try", set="transfer.duration=1 s\n"),
@@ -158,9 +129,9 @@ def test_an_exercise_in_the_browser(served: RoomServer) -> None:
 
 def test_forty_browsers_at_once(served: RoomServer) -> None:
     """Each enters, reads its exercise and hands in what cannot be read, so that no guest is needed."""
-    clients = [Client(served.server_port) for _ in STUDENTS]
+    clients = [RoomClient(served.server_port) for _ in STUDENTS]
 
-    def work(client: Client, name: str) -> str:
+    def work(client: RoomClient, name: str) -> str:
         assert client.enter(name) == 303
         assert client.ask("GET", "/")[0] == 200
         assert f"· {name}<" in client.ask("GET", "/exercise/delay")[1]
@@ -170,3 +141,26 @@ def test_forty_browsers_at_once(served: RoomServer) -> None:
         told = list(pool.map(work, clients, STUDENTS))
     assert all("serialization: there is no answer" in each for each in told)
     assert sorted(served.room.queue.order) == list(range(1, 41))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "the folder for the students' exercises"),
+        (("room",), "there is no course; `landspeed lesson --all --out"),
+        (("room", "--port", "70000"), "127.0.0.1:70000"),
+    ],
+)
+def test_what_cannot_be_served(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    site = tmp_path / ("site" if "--port" in words else "none")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").touch()
+    assert main(["lesson", "serve", *words, "--out", str(site)]) == 2
+    assert said in capsys.readouterr().err
