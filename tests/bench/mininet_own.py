@@ -27,6 +27,9 @@ REASONS = {
     "testSwitches": USER_SWITCH,
     "testOwnNamespace": USER_SWITCH,
     "testPingUser": USER_SWITCH,
+    "testPingall": USER_SWITCH,
+    "testFailover": USER_SWITCH,
+    "testNAT": "the guest has no internet",
     "testClusterPingAll": "it wants other machines by ssh",
 }
 """Test → why it cannot pass."""

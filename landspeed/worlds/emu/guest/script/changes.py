@@ -11,6 +11,7 @@ import functools
 import os
 import socket
 import sys
+import time
 from typing import Any
 
 from landspeed.worlds.emu.guest.files import OUT
@@ -23,6 +24,7 @@ LINE_HANDLE = 0xFFFE0000
 LINE_DELAY_NS = 8_000  # a long cable; tc(8) shows multiples of 64 ns only
 LINE_PACKETS = 1000  # as of the queue of a card (txqueuelen)
 TC_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "latency_ms")
+LISTENS_S = 1.0  # within which a controller listens, or does not at all
 NO_LIMIT = "*** {what}: the guest has one processor, and computing takes no virtual time\n"
 NO_SCREEN = "*** {what}: refused: the guest has no screen; run commands with node.cmd(...) instead\n"
 
@@ -97,13 +99,44 @@ def change_cli(module: Any) -> None:
 
 
 def change_node(module: Any) -> None:
-    """Let CPULimitedHost be without cpusets, and tell where it asks for cores."""
+    """Let CPULimitedHost be without cpusets, and tell where it asks for cores; let a controller start before switches.
+
+    Mininet starts it in the background. While that takes no time, switches ask in vain, and again only after a second.
+    """
+    started = module.Controller.start
+
+    @functools.wraps(started)
+    def start(self: Any) -> None:
+        started(self)
+        ends = time.monotonic() + LISTENS_S
+        while f":{self.port:04X} 00000000:0000 0A" not in _tcp_sockets(self) and time.monotonic() < ends:
+            time.sleep(0.001)
+
+    module.Controller.start = start
 
     def tell_of_cores(_: Any, cores: Any, **__: Any) -> None:
         if cores is not None:
             module.error(NO_LIMIT.format(what=f"cores={cores} has no effect"))
 
     module.CPULimitedHost.setCPUs = tell_of_cores
+
+
+def _tcp_sockets(node: Any) -> str:
+    with open(f"/proc/{node.pid}/net/tcp") as told:  # noqa: PTH123
+        return told.read()
+
+
+def change_nodelib(module: Any) -> None:
+    """Give NAT the file that it adds a line to, which not every distribution has any more."""
+    configured = module.NAT.config
+
+    @functools.wraps(configured)
+    def config(self: Any, **named: Any) -> Any:
+        os.makedirs("/etc/network", exist_ok=True)  # noqa: PTH103
+        open("/etc/network/interfaces", "a").close()  # noqa: PTH123
+        return configured(self, **named)
+
+    module.NAT.config = config
 
 
 def change_net(module: Any) -> None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
-CHANGED = ("mininet.cli", "mininet.link", "mininet.net", "mininet.node", "mininet.term")
+CHANGED = tuple(f"mininet.{name}" for name in ("cli", "link", "net", "node", "nodelib", "term"))
 
 
 class ChangingFinder:
