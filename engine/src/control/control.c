@@ -24,6 +24,7 @@ struct control {
 	uint32_t limit;         /* of a message */
 	unsigned challenge_due; /* bytes of it that are still to come */
 	uint8_t challenge[CHALLENGE_BYTES];
+	bool unanswered; /* by what may be no receiver */
 	struct frame_decoder *decoder;
 	struct auth_channel *channel; /* NULL: no key, frames carry no tag */
 };
@@ -72,6 +73,7 @@ int control_await(struct control *control, uint64_t patience_ns, struct failure 
 void control_expect_challenge(struct control *control)
 {
 	control->challenge_due = CHALLENGE_BYTES;
+	control->unanswered = true;
 }
 
 void control_limit(struct control *control, uint32_t bytes)
@@ -272,7 +274,21 @@ static enum control_status frame_take(struct control *control, cJSON **message,
 	if (status == 0)
 		status = message_parse(payload, length, message, type, failure);
 	free(payload);
+	control->unanswered = control->unanswered && status != 0;
 	return status == 0 ? CONTROL_MESSAGE : CONTROL_INVALID;
+}
+
+/* `error`: an errno, or 0 when the peer ended it in order. */
+static enum control_status closed(const struct control *control, int error, struct failure *failure)
+{
+	if (control->unanswered && (error == 0 || error == ECONNRESET))
+		(void)failure_set(failure,
+				  "the peer closes where a receiver of this engine would answer");
+	else if (error == 0)
+		(void)failure_set(failure, "the peer closed the control connection");
+	else
+		(void)failure_set_errno(failure, error, "control connection");
+	return CONTROL_CLOSED;
 }
 
 enum control_status control_take(struct control *control, cJSON **message, enum message_type *type,
@@ -301,13 +317,11 @@ enum control_status control_take(struct control *control, cJSON **message, enum 
 			if (pushed != 0)
 				return decoder_refuse(control, pushed, failure);
 		} else if (got == 0) {
-			(void)failure_set(failure, "the peer closed the control connection");
-			return CONTROL_CLOSED;
+			return closed(control, 0, failure);
 		} else if (errno == EAGAIN) {
 			return CONTROL_PENDING;
 		} else if (errno != EINTR) {
-			(void)failure_set_errno(failure, errno, "control connection");
-			return CONTROL_CLOSED;
+			return closed(control, errno, failure);
 		}
 	}
 }

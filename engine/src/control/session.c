@@ -118,11 +118,10 @@ int session_send(struct control *control, cJSON *message, struct failure *failur
 	case CONTROL_INVALID:
 		return failure_set(failure, "%s", heard.text);
 	case CONTROL_CLOSED:
+		return failure_set(failure, "%s: %s", broken.text, heard.text);
 	case CONTROL_PENDING:
 	default:
-		return failure_set(
-		    failure, "%s: the peer closes where a receiver of this engine would answer",
-		    broken.text);
+		return failure_set(failure, "%s", broken.text);
 	}
 }
 

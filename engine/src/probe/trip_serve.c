@@ -73,8 +73,9 @@ static int kept_serve(struct stream *stream, void *context)
 	int error = 0;
 	while (error == 0 && !stream_stopping(stream))
 		error = answer(stream, context, stream->fd);
-	/* The client ends by closing. */
-	return error == ECONNRESET || stream_stopping(stream) ? 0 : error;
+	/* The client ends by closing; EPIPE where its end came before the reset by what it left
+	 * unread. */
+	return error == ECONNRESET || error == EPIPE || stream_stopping(stream) ? 0 : error;
 }
 
 /* Is it of this session, and new? */

@@ -2,12 +2,11 @@
 
 ENGINE_BENCH_BEFORE is the earlier one's program; ENGINE_BENCH_ONLY, a regular expression, leaves out other rows. In
 each turn both run at the same time, and both senders have one processor, both receivers another: so whatever else the
-machine and its host do slows both alike. In turns one after the other the ratio of a program to itself scattered by 10
-to 30 %; at once by 1 to 10 %. What is judged is the processor time of both ends per byte (of `rr`: per round trip),
-which bounds goodput where a processor is busy: the median of the turns' ratios, with the interval that holds the true
-median in 95 of 100 cases (by ranks: no distribution is assumed). A row that this does not decide goes on, up to LOOKS
-times as many turns; each look has its part of the 5 of 100. Beside it stands the same of goodput, which of two that
-share a processor is their share.
+machine and its host do slows both alike. One after the other, the ratios of two turns differed too much to tell 2 %.
+What is judged is the processor time of both ends per byte (of `rr`: per round trip), which bounds goodput where a
+processor is busy: the median of the turns' ratios, with the interval that holds the true median in 95 of 100 cases (by
+ranks: no distribution is assumed). A row that this does not decide goes on, up to LOOKS times as many turns; each look
+has its part of the 5 of 100. Beside it stands the same of goodput, which of two that share a processor is their share.
 """
 
 from __future__ import annotations

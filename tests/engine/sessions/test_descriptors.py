@@ -34,9 +34,8 @@ def try_connect(port: int) -> bool | None:
 
 def limited(bench: Bench, soft: int, hard: int, *words: str) -> Program:
     """A server with those limits of descriptors, that listens already."""
-    script = 'ulimit -Sn "$1" && ulimit -Hn "$2" && shift 2 && exec "$@"'
     engine = [str(bench.binary), "receive", "--port", str(bench.port), "--quiet", *words]
-    program = Program(["sh", "-c", script, "sh", str(soft), str(hard), *engine], bench.folder, "limited")
+    program = Program(["prlimit", f"--nofile={soft}:{hard}", *engine], bench.folder, "limited")
     bench.programs.append(program)
     program.wait_for("listening")
     return program

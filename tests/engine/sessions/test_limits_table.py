@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import builds
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
@@ -37,7 +38,7 @@ from tests.support.engine.limits_hostile import ALLOWED_S, KINDS, PROBE, REQUEST
 from tests.support.engine.third_party import Three
 
 GRACE_S = 5  # ADMISSION_GRACE_NS: round trips of a client that keeps to its time
-LATE_S = 1.5  # of a busy machine
+LATE_S = 1.5 * builds.patience()  # of a busy machine
 RATE_BPS = 10_000_000
 PACED_BYTES = 4_000_000
 SEGMENT_BYTES = 65_483  # of the loopback device
@@ -352,7 +353,8 @@ def test_a_host_ends_its_order(bench: Bench, limit: str) -> None:
 def check_rate(count: int, seconds: float) -> None:
     """So much came in that time: at the rate, but for the ten segments that Linux sends before it paces."""
     at_once = 10 * SEGMENT_BYTES * 8
-    assert 0.7 * RATE_BPS * seconds <= count * 8 <= RATE_BPS * seconds + at_once
+    assert count * 8 <= RATE_BPS * seconds + at_once
+    assert builds.sanitized() or 0.7 * RATE_BPS * seconds <= count * 8
 
 
 @pytest.mark.slow

@@ -129,16 +129,19 @@ MAGIC_OF_OLD = b"lspdata\x02"
         (MAGIC_OF_OLD + bytes(32), False, "the peer is of another version: use the same build on both ends"),
         (b"", True, "the peer closes where a receiver of this engine would answer"),
         (MAGIC + bytes(32), True, "the peer closes where a receiver of this engine would answer"),
+        (b"", "once it is greeted", "the peer closes where a receiver of this engine would answer"),
     ],
-    ids=["ssh", "http", "tls", "old", "closes", "challenge"],
+    ids=["ssh", "http", "tls", "old", "closes", "challenge", "greeted"],
 )
-def test_what_is_no_receiver_is_told(bench: Bench, said: bytes, closes: bool, told: str) -> None:
+def test_what_is_no_receiver_is_told(bench: Bench, said: bytes, closes: bool | str, told: str) -> None:
     """At once, and what to do about it: not a "Broken pipe", and no waiting for what will not come."""
     with socket.create_server(("127.0.0.1", bench.port)) as listener:
         sender = bench.send("--bytes", "1000")
         peer, _ = listener.accept()
         with peer:
             peer.sendall(said)
+            if closes == "once it is greeted":
+                assert peer.recv(1 << 16)
             if closes:
                 peer.shutdown(socket.SHUT_RDWR)
                 peer.close()

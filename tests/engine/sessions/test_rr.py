@@ -27,6 +27,7 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     say_hello,
     wait_until,
 )
+from tests.support.engine.limits_hostile import PROBE, Client
 from tests.support.places import PROGRAMS
 
 ACTS = PROGRAMS / "guest_script.py"
@@ -103,6 +104,28 @@ def test_a_server_that_dies(bench: Bench, connect: list[str]) -> None:
     # A new connection is refused as soon as the sockets of the server are closed; its session, which dies last,
     # may still tell its count.
     assert result["answered"] is None or connect
+
+
+def test_a_client_that_leaves_an_answer_unread_has_ended(bench: Bench) -> None:
+    """Its end, then the reset by what it did not read: EPIPE at the server, which is no stream lost."""
+    answering(bench)
+    probe = PROBE | {"response_bytes": 1 << 24}
+    client = Client(bench.port, kind="round-trips", probe=probe, duration_ns=10 * 10**9)
+    try:
+        data = client.connect()
+        assert take(client.control)["type"] == "ready"
+        data.sendall(b"x")
+        assert data.recv(1)
+        data.shutdown(socket.SHUT_WR)
+        data.close()
+        client.control.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            take(client.control)
+        client.control.settimeout(20)
+        client.say("stop")
+        assert take(client.control)["type"] == "result"
+    finally:
+        client.close()
 
 
 def request(**changes: Any) -> dict[str, Any]:

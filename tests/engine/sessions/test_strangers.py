@@ -12,9 +12,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support import builds
 from tests.support.engine.crowd import PLACES, RATE, Place, Strangers, all_of_a_network, far
 from tests.support.engine.faults import frame
 from tests.support.engine.fixtures import PROTOCOL, Bench, Program, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.stopwatch import contention
 
 TRIES = 6
 GETS_IN_S = 3  # a far client, whole program: half of the tries, as a busy machine may hold up some (bench: all of them)
@@ -59,6 +61,7 @@ def crowd_keeps_out_nobody(bench: Bench, place: Place, addresses: list[str], wor
     try:
         with far(bench.port, place) as port:
             assert crowd.full.wait(60)
+            slower = contention()
             begun, before, waits = time.monotonic(), crowd.count, list[float]()
             for _ in range(TRIES):
                 send = [*place.under(), str(bench.binary), "send", place.server, "--port", str(port)]
@@ -74,12 +77,14 @@ def crowd_keeps_out_nobody(bench: Bench, place: Place, addresses: list[str], wor
                 result = json.loads(run.stdout)
                 assert result["bytes"] == 1_000_000
                 waits.append(time.monotonic() - started - result["duration_s"])
-            assert statistics.median(waits) <= GETS_IN_S, waits
+            # The client and its server take their turns beside the crowd's own programs, and whatever else runs.
+            assert statistics.median(waits) <= GETS_IN_S * max(slower, contention()) * builds.patience(), waits
             assert crowd.count - before >= 0.8 * RATE * (time.monotonic() - begun)
     finally:
         crowd.stop.set()
         crowd.join(20)
-    assert "too many connections" in server.errors
+    # Under a sanitizer strangers may go as fast as the server takes them, so that its places are never full.
+    assert builds.sanitized() or "too many connections" in server.errors
 
 
 @pytest.mark.slow
