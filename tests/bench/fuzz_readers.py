@@ -38,34 +38,8 @@ PING = TESTS / "scenario" / "importer_inputs" / "ping.txt"
 SETTINGS = ("host", "tc")  # such files tell no round trip, which a ping beside them does
 SLOW_S = 5.0  # of one file of a few kB: then something grows faster than the file
 REMEDIES = ("give", "import", "say", "add", "right is", "unpack", "write")
-ODD = (
-    "",
-    "nan",
-    "-1",
-    "0",
-    "1e400",
-    "9" * 400,
-    "-0.0",
-    "\0",
-    "☃",
-    "[",
-    "}",
-    '"',
-    "null",
-    "true",
-    "255.255.255.255",
-    "::",
-    "\r",
-    "%",
-    "1e308",
-    "2147483648",
-    "18446744073709551616",
-    "Inf",
-    "<",
-    "0x10",
-    "１",
-    "x" * 5000,
-)
+ODD = ("", "nan", "-1", "0", "1e400", "9" * 400, "-0.0", "\0", "☃", "[", "}", '"', "null", "true", "255.255.255.255",
+       "\r", "%", "1e308", "2147483648", "18446744073709551616", "Inf", "<", "0x10", "１", "x" * 5000)  # fmt: skip
 ODD_MEMBERS: tuple[Any, ...] = (None, True, -1, 0, 2**64, 1e308, -1e308, "", "x", [], {}, [[]], {"": None}, "1" * 400)
 _NUMBER = re.compile(rb"\d+")
 

@@ -9,6 +9,7 @@ ten times as fast. Compared are the round trip, every link's delay, the line's r
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -113,7 +114,9 @@ def there_and_back(path: RoundTripPath, folder: Path) -> Returned:
         narrow = min(known, key=lambda link: link.line_rate or 1e18)
         found.off["rate"] = (narrow.line_rate or 0) / path.rate_bps - 1
     else:
-        offered = run.samples.largest_send_window()  # what Linux made of what was asked
+        offered = statistics.median(
+            run.samples.sender["snd_wnd_bytes"].to_pylist()
+        )  # what Linux made of what was asked
         found.off["window"] = (made.transfer.window or 0) / (offered or 1) - 1
     for what, value, true in (
         ("mtu", made.mtu, path.mtu),

@@ -215,6 +215,17 @@ def test_pscheduler_s_results() -> None:
     assert made.loss.value + made.loss.plus == pytest.approx(0.0216, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("name", "word", "odd"),
+    [("pscheduler-latency.json", '"25.01"', '"25.<"'), ("pscheduler-trace.json", "PT0.008006S", "PT1E400S")],
+)
+def test_a_figure_of_pscheduler_that_is_none_is_left_out(name: str, word: str, odd: str, tmp_path: Path) -> None:
+    text = (HERE / name).read_text()
+    assert word in text
+    (tmp_path / name).write_text(text.replace(word, odd))
+    assert read_pscheduler(tmp_path / name)
+
+
 def test_the_archive_s_transfers_are_one_with_their_spread() -> None:
     found = read_archive(HERE / "archive.json")
     assert len(found.transfers) == 3

@@ -91,6 +91,7 @@ def test_what_is_exported_comes_back(tmp_path: Path) -> None:
      ("c.gml", "graph [ node [ id 0 ] edge [ source 0 target 7 ] ]", "7, of which a node is not in the file"),
      ("d.graphml", GRAPHML[:400], "no XML"), ("e.xml", '<!DOCTYPE x [<!ENTITY a "b">]><network/>', "document type"),
      ("f.yml", "topology:\n  nodes: {a: {}}\n", "with a link"),
+     ("h.yml", CLAB.replace("20ms", "1" * 15 + "s"), "a figure that no link has"),
      ("g.yml", "topology:\n  links:\n    - endpoints: [a:1]\n", "no two endpoints")],
 )  # fmt: skip
 def test_a_broken_map_is_refused_by_name(name: str, text: str, says: str, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ _DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?
 _OBJECT = re.compile(r"^\s*(\{)", re.MULTILINE)
 _NO_NUMBER = re.compile(r"[-+]?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _PLAIN = re.compile(r"\d{1,15}(?:\.\d{0,15})?|\.\d{1,15}")
+LONGEST_S = 1e9
 MOST_BYTES = 256 * 2**20
 
 
@@ -162,12 +163,13 @@ def text_of(data: Any, *names: str) -> str:
 def seconds_of(value: Any) -> float | None:
     """`PT0.0012S`, or a number of seconds; None for anything else."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if abs(value) < LONGEST_S else None
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if match is None or not any(match.groups()):
         return None
     days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    found = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    return found if found < LONGEST_S else None
 
 
 def total(values: list[int | None]) -> int | None:

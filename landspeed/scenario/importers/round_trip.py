@@ -95,21 +95,24 @@ def _candidates(
         delay_s = max(seconds - takes_s(sizes), 0.0)
         return Figure(delay_s + takes_s(full), source, off_s, off_s), Figure(delay_s, source, off_s, off_s)
 
+    others: list[tuple[Figure, Figure]] = []
     for probe in evidence.probes:
         if probe.min_s and not probe.one_way:
-            yield told(probe.min_s, ECHO, f"{probe.source}: {probe.what}, least of {probe.sent}", 5e-6)
+            others.append(told(probe.min_s, ECHO, f"{probe.source}: {probe.what}, least of {probe.sent}", 5e-6))
     for trace in evidence.traces:
         if trace.reached and trace.hops[-1].rtts_ms:
-            yield told((least_ms(trace)[-1] or 0.0) / 1e3, TRACE, f"{trace.source}: its last hop", 5e-6)
+            others.append(told((least_ms(trace)[-1] or 0.0) / 1e3, TRACE, f"{trace.source}: its last hop", 5e-6))
     for socket in evidence.sockets:
         if socket.min_rtt_s:
             # The handshake's packets count in it, and they are small.
-            yield told(socket.min_rtt_s, HANDSHAKE, f"{socket.source}: {socket.least_of}", 5e-6)
+            others.append(told(socket.min_rtt_s, HANDSHAKE, f"{socket.source}: {socket.least_of}", 5e-6))
+    yield from others
     if transfer is not None:
         seen = [each.rtt_s for each in transfer.intervals if each.rtt_s]
         seen += [transfer.min_rtt_s] if transfer.min_rtt_s else []
         if seen:
-            yield told(min(seen), full, f"{transfer.source}: {OWN_QUEUE}")
+            # It may be that of the handshake: beside others it is an upper bound only with that one's small packets.
+            yield told(min(seen), HANDSHAKE if others else full, f"{transfer.source}: {OWN_QUEUE}")
 
 
 def _last_resorts(evidence: PathEvidence) -> Iterator[tuple[Figure, Figure]]:

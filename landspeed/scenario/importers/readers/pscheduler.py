@@ -25,6 +25,7 @@ from landspeed.scenario.importers.reading import (
     mean,
     member,
     number,
+    plain_number,
     positive,
     read_json,
     seconds_of,
@@ -147,7 +148,7 @@ def _rtt(result: Any, spec: Any, source: str) -> PathEvidence:  # noqa: ARG001 (
 def _latency(result: Any, spec: Any, source: str) -> PathEvidence:
     buckets: dict[str, Any] = member(result, "histogram-latency") or {}
     width_s = positive(spec, "bucket-width") or 0.001  # spec: seconds; the default is a millisecond
-    least = min((float(key) for key in buckets), default=None)
+    least = min((ms for key in buckets if (ms := plain_number(key))), default=None)
     return PathEvidence(
         probes=[
             Probes(

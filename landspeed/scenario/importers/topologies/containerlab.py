@@ -10,9 +10,11 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from landspeed.scenario.importers.path_evidence import MeasurementError
+from landspeed.scenario.importers.reading import plain_number
 from landspeed.scenario.importers.topologies.topology import MapLink, MapNode, MapWay, Topology
 
 HOST_KINDS = ("linux", "host")
+MOST = {"delay_s": 1e4, "rate_bps": 1e13, "loss": 1.0, "queue_bytes": 2**40}
 _TC = re.compile(r"\btc\s+qdisc\s+(?:add|replace)\s+dev\s+(\S+)\s+(.*)")
 _TIMES = {"ns": 1e-9, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0, "": 1e-6}
 _RATES = {
@@ -42,7 +44,7 @@ def read_containerlab(file: Path, text: str) -> Topology:
     topology = _mapping(_mapping(data).get("topology"))
     nodes = {str(name): _mapping(told) for name, told in _mapping(topology.get("nodes")).items()}
     links: list[MapLink] = []
-    shaped = {name: _shaped(told.get("exec")) for name, told in nodes.items()}
+    shaped = {name: _shaped(file, told.get("exec")) for name, told in nodes.items()}
     for number, each in enumerate(_list(topology.get("links")), start=1):
         ends = [_end(one) for one in _list(_mapping(each).get("endpoints"))]
         if len(ends) != 2 or any(name not in nodes for name, _ in ends):
@@ -65,20 +67,29 @@ def read_containerlab(file: Path, text: str) -> Topology:
     return Topology(title, kept, links, hosts, (f"nodes without a link: {', '.join(alone)}",) if alone else ())
 
 
-def _shaped(commands: Any) -> dict[str, MapWay]:
-    """Device → what the `tc` lines of a node make of what it sends."""
+def _shaped(file: Path, commands: Any) -> dict[str, MapWay]:
+    """Device → what the `tc` lines of a node make of what it sends.
+
+    Raises:
+        MeasurementError: a figure is none of a link.
+    """
     found: dict[str, dict[str, Any]] = {}
     for command in _list(commands):
         for device, words in _TC.findall(str(command)):
             told = found.setdefault(device, {})
             if match := re.search(r"\bdelay\s+([\d.]+)([a-z]*)", words):
-                told["delay_s"] = float(match[1]) * _TIMES.get(match[2], 1e-6)
+                told["delay_s"] = plain_number(match[1]) * _TIMES.get(match[2], 1e-6)
             if match := re.search(r"\bloss\s+(?:random\s+)?([\d.]+)%?", words):
-                told["loss"] = float(match[1]) / 100
+                told["loss"] = plain_number(match[1]) / 100
             if match := re.search(r"\brate\s+([\d.]+)([A-Za-z]+)", words):
-                told["rate_bps"] = float(match[1]) * _RATES.get(match[2].lower(), 1.0)
+                told["rate_bps"] = plain_number(match[1]) * _RATES.get(match[2].lower(), 1.0)
             if "tbf" in words and (match := re.search(r"\blimit\s+(\d+)([a-z]*)", words)):
-                told["queue_bytes"] = int(match[1]) * _BYTES.get(match[2], 1)
+                told["queue_bytes"] = round(plain_number(match[1])) * _BYTES.get(match[2], 1)
+            if any(told.get(key, 0) > most for key, most in MOST.items()):
+                raise MeasurementError(
+                    f"{file}: `{str(command)[:80]}`: a figure that no link has; give delays up to "
+                    f"{MOST['delay_s']:g} s, rates up to {MOST['rate_bps']:g} bit/s"
+                )
     return {device: MapWay(**told, source=f"tc of {device}") for device, told in found.items() if told}
 
 
