@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -55,6 +56,8 @@ def do_import(parsed: argparse.Namespace) -> int:
     name = parsed.name or (parsed.out.stem if parsed.out else "measured")
     if parsed.out is not None and parsed.out.exists():
         raise UsageError(f"{parsed.out} exists already, perhaps with your changes; give another name with --out")
+    if len(parsed.files) == 1 and is_mininet(parsed.files[0]):
+        return _import_script(parsed, name)
     given: dict[str, list[Path]] = {kind: list(getattr(parsed, kind)) for kind in OPTIONS}
     for kind, file in parsed.named:
         given.setdefault(kind, []).append(Path(file))
@@ -73,6 +76,32 @@ def do_import(parsed: argparse.Namespace) -> int:
         print(f"  {key}: {value} ({source})")
     print(f"{parsed.out}: look at its assumptions, then: landspeed run {parsed.out}")
     return _verified(made, told) if parsed.verify else 0
+
+
+def is_mininet(file: Path) -> bool:
+    """Return whether a file is a Mininet script."""
+    if file.suffix != ".py" or not file.is_file():
+        return False
+    return re.search(r"^\s*(?:from|import) mininet\b", file.read_text(errors="replace"), re.MULTILINE) is not None
+
+
+def _import_script(parsed: argparse.Namespace, name: str) -> int:
+    """Runs a Mininet script in the guest, and writes the net that it started."""
+    from landspeed.cli.mn_command import scenario_of_script
+
+    if parsed.verify or any(getattr(parsed, kind) for kind in OPTIONS) or parsed.named:
+        raise UsageError(f"{parsed.files[0]}: a Mininet script is a whole network; import it without other files")
+    print(f"{parsed.files[0]}: a Mininet script, of the net that it starts", file=sys.stderr)
+    text = scenario_of_script(parsed.files[0], name)
+    if parsed.out is None:
+        print(text, end="")
+        return 0
+    try:
+        parsed.out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{parsed.out}: {error.strerror or error}; give another name with --out") from error
+    print(f"{parsed.out}: every link as it was built, and one flow; then: landspeed run {parsed.out}")
+    return 0
 
 
 def _verified(made: InferredScenario, told: TextIO) -> int:

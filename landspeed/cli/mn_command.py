@@ -109,6 +109,32 @@ def _given_input() -> bytes | None:
     return None
 
 
+def scenario_of_script(file: Path, name: str) -> str:
+    """Run a script in the guest, and return the last net that it started as a scenario.
+
+    Raises:
+        UsageError: it started none.
+        RunFailed: the guest broke.
+    """
+    from landspeed.runs.scratch import scratch_folder
+    from landspeed.worlds.emu.mininet import Script, run_script, script_nets
+    from landspeed.worlds.emu.options import EmuOptions
+    from landspeed.worlds.emu.script_net import as_scenario
+
+    script = Script(words=[str(file)], folder=Path.cwd(), line_bps=values.rate(LINE, "--line"), tell=True)
+    with scratch_folder() as folder:
+        outcome = run_script(script, folder, EmuOptions())
+        nets = script_nets(folder)
+        if not nets:
+            said = (folder / "log" / "stderr").read_text(errors="replace").strip().splitlines()[-1:]
+            raise UsageError(
+                f"{file}: it started no net of Mininet (exit status {outcome.guest.status}"
+                f"{': ' + said[0] if said else ''}); give a script that does without arguments, or write: landspeed mn "
+                f"--as-scenario NET.yaml {file} ARGUMENT…"
+            )
+        return as_scenario(nets[-1].told, name)
+
+
 def _tell_nets(parsed: argparse.Namespace, folder: Path) -> None:
     """The last net that the script started, in words and as a scenario, and the page of all, as far as asked for."""
     from landspeed.worlds.emu.mininet import script_nets

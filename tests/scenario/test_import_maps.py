@@ -21,6 +21,16 @@ GML = (MAPS / "abilene.gml").read_text()
 GRAPHML = (MAPS / "norway.graphml").read_text()
 SNDLIB = (MAPS / "germany.xml").read_text()
 CLAB = (MAPS / "lab.clab.yml").read_text()
+NS3 = (MAPS / "three-nodes.cc").read_text()
+NS3_PYTHON = """
+def main(argv):
+    n = ns.network.NodeContainer()
+    n.Create(2)  # two
+    link = ns.point_to_point.PointToPointHelper()
+    link.SetDeviceAttribute("DataRate", ns.core.StringValue("5Mbps"))
+    link.SetChannelAttribute('Delay', ns.core.StringValue('2ms'))
+    devices = link.Install(n)
+"""
 
 
 def imported(folder: Path, name: str, text: str) -> ls.Plan:
@@ -74,6 +84,40 @@ def test_a_topology_of_containerlab_has_what_its_commands_set(tmp_path: Path) ->
     assert (down.reverse.delay_ns, down.reverse.rate_bps) == (5_000_000, 10_000_000)
     assert (down.reverse.loss, down.reverse.queue_bytes) == (0.001, 60_000)
     assert (plan.flow.source, plan.flow.target) == ("client", "server")
+
+
+def test_an_ns3_script_has_what_it_says_in_literal_words(tmp_path: Path) -> None:
+    first, second = imported(tmp_path, "three-nodes.cc", NS3).links
+    assert (first.a, first.b, second.a, second.b) == ("n-0", "n-1", "n-1", "n-2")
+    assert (first.forward.delay_ns, first.forward.rate_bps) == (5_000_000, 100_000_000)
+    assert (second.reverse.delay_ns, second.reverse.rate_bps) == (20_000_000, 10_000_000)
+    assert second.forward.queue_bytes == 50 * 1502
+    text = (tmp_path / "map.yaml").read_text()
+    assert "line_rate: 10 Mbit/s  # line 16 of three-nodes.cc" in text
+    (only,) = imported(tmp_path, "first.py", NS3_PYTHON).links
+    assert (only.a, only.b, only.forward.delay_ns, only.forward.rate_bps) == ("n-0", "n-1", 2_000_000, 5_000_000)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "says"),
+    [
+        ('StringValue ("10Mbps")', "StringValue (rate)", "x.cc:15: .*DataRate is no literal value"),
+        ("n.Create (3)", "n.Create (count)", "x.cc:10: .*no literal number"),
+        ("n.Get (1), n.Get (2)", "n.Get (1), n.Get (i)", "x.cc:18: .*not all of its nodes are literal"),
+        ("  p2p.SetQueue", "  for (int i = 0; i < 2; ++i) p2p.SetQueue", "x.cc:17: .*a loop or a condition"),
+        ("      stack.Install (n.Get (i));", "      p2p.Install (n.Get (i), n.Get (i + 1));", "x.cc:24: .*a loop"),
+        ('"20ms"', '"20" + unit', "x.cc:16: .*Delay is no literal value"),
+        ("n.Get (0), n.Get (1)", "n.Get (0), n.Get (7)", "x.cc:14: .*n has 3 nodes"),
+        ("InternetStackHelper stack;", "CsmaHelper csma;", "x.cc:20: .*not only links of a PointToPointHelper"),
+    ],
+)
+def test_what_an_ns3_script_computes_is_refused_with_its_line(
+    written: str, instead: str, says: str, tmp_path: Path
+) -> None:
+    assert written in NS3
+    with pytest.raises(MeasurementError, match=says) as refused:
+        imported(tmp_path, "x.cc", NS3.replace(written, instead))
+    assert "only running it tells; give a script" in str(refused.value)
 
 
 def test_what_is_exported_comes_back(tmp_path: Path) -> None:
