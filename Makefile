@@ -11,7 +11,7 @@ OPTIONS ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc' '*.inc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-readers fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ fuzz: setup-test  ## libFuzzer on all input from other hosts, 60 s each, all at 
 
 fuzz-python: setup-test  ## the property tests of Python, each with 2000 examples that nobody has tried (EXAMPLES=…)
 	@LANDSPEED_EXAMPLES=$(or $(EXAMPLES),2000) $(PYTHON) -m pytest $(PARALLEL) --timeout 3600 -m fuzz
+
+fuzz-readers: setup-test  ## every reader of measurements and maps, 300 s each (SECONDS=…)
+	@$(PYTHON) -m tests.bench.fuzz_readers --seconds $(or $(SECONDS),300)
 
 fuzz-engine: setup-test  ## the engine's states: generated sessions, and crashes of the receiver's host (SECONDS=600 CRASHES=1000)
 	@LANDSPEED_CRASHES=$(or $(CRASHES),1000) LANDSPEED_STATES=$(or $(SECONDS),600) \
