@@ -53,7 +53,7 @@ def do_help(parsed: argparse.Namespace) -> int:
 
 
 def _told(word: str, options: dict[str, dict[str, list[str]]], keys: dict[str, str]) -> list[str]:
-    """What is said of a word: a limit, a scenario, a value, a key's other name; or where it stands."""
+    """Text about a word: a limit, a scenario, a value, a key's other name; or where it stands."""
     from landspeed.scenario.file.key_names import keys_meant
     from landspeed.scenario.file.keys import values_of_keys
     from landspeed.scenario.file.packaged import packaged_names
