@@ -17,7 +17,6 @@ from typing import cast
 import pytest
 
 import landspeed as ls
-from landspeed.programs.events import PathEvents
 from landspeed.results.own_logs import written_logs
 from landspeed.results.packet_ring import packets, write_pcap
 from landspeed.worlds.emu.session import GuestSession
@@ -363,29 +362,6 @@ def test_bad_input(lan: ls.NetworkPath) -> None:
     lan.advance("1 s")
     with pytest.raises(ls.PathError, match=r"path.at\('0 s'\): the path's clock is at .* already\. Times count from"):
         lan.at("0 s", link="a-switch", down="1 s")
-
-
-def test_events_are_checked_beside_each_other() -> None:
-    """Before anything is asked of a guest."""
-    planned = PathEvents(ls.load("lan"))
-    planned.add("1 s", "switch-a", {"down": "5 s"})
-    with pytest.raises(ls.ScenarioError, match="still holds on this link at 3 s"):
-        planned.add("3 s", "a-switch", {"down": "1 s"})
-    event = planned.add("7 s", None, {"from_": "switch", "to": "a", "loss": "2 packets"})
-    assert (event.at_ns, event.link, event.direction, event.packets) == (7 * 10**9, 0, "reverse", 2)
-
-
-def test_an_event_that_never_came_is_told() -> None:
-    said = r"planned for 9.000 s, and the path's clock ended at 1.000 s"
-    with pytest.warns(ls.LandspeedWarning, match=said), ls.path("lan") as path:
-        path.at("9 s", link="a-switch", down="1 s")
-        path.advance("1 s")
-
-
-@pytest.mark.parametrize("what", ["no-such-path", "no/such/file.yaml", {"format": 1}])
-def test_a_path_that_is_none(what: str | dict[str, int]) -> None:
-    with pytest.raises(ls.ScenarioError), ls.path(what):
-        pass
 
 
 # --- nothing is left -------------------------------------------------------------------------------------------------

@@ -38,9 +38,8 @@ from tests.support.engine.limits_hostile import ALLOWED_S, KINDS, PROBE, REQUEST
 from tests.support.engine.third_party import Three
 
 GRACE_S = 5  # ADMISSION_GRACE_NS: round trips of a client that keeps to its time
-LATE_S = 1.5 * builds.patience()  # of a busy machine
-RATE_BPS = 10_000_000
-PACED_BYTES = 4_000_000
+LATE_S = 1.5 * builds.patience()
+RATE_BPS, PACED_BYTES = 10_000_000, 4_000_000
 SEGMENT_BYTES = 65_483  # of the loopback device
 NAMES = {
     "send": "memory",
