@@ -114,6 +114,10 @@ class Laboratory:
         self.run([wanted])
         return [self._load(wanted, point, cell) for point, cell in self._cells(wanted)]
 
+    def packets(self, wanted: LessonFile) -> float:
+        """Estimate the packets that the runs of a file send: their work."""
+        return sum(_work(point) for point, _ in self._cells(wanted))
+
     # --- running -----------------------------------------------------------------------------------------------------
 
     def run(self, wanted: Iterable[LessonFile]) -> None:

@@ -38,6 +38,8 @@ from landspeed.report.page_parts import environment
 
 STUDENTS = "students.json"
 MOST_BYTES = 65_536  # of a form
+MOST_TIMES = 10  # work of a trial, as a multiple of the exercise's own run
+NOT_TRIED = re.compile(r"\b(trace|vary)\b")  # a file of this machine, and a run for each of many values
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -48,8 +50,16 @@ def try_run(folder: Path, overrides: tuple[str, ...]) -> str:
     """Run the scenario of an exercise with values laid over it, and say what came out; a worker does it."""
     try:
         lesson = replace(read_about(folder).lesson, folder=folder.resolve())
+        wanted = LessonFile(lesson, SCENARIO, None, overrides)
         with tempfile.TemporaryDirectory(prefix="landspeed-room-") as place:
-            (run,) = Laboratory(Path(place), jobs=1).one(LessonFile(lesson, SCENARIO, None, overrides))
+            laboratory = Laboratory(Path(place), jobs=1)
+            if refused := next(filter(NOT_TRIED.search, overrides), None):
+                raise ExerciseError(f"{refused}: a trial changes single values; leave out trace and vary")
+            if laboratory.packets(wanted) > MOST_TIMES * laboratory.packets(replace(wanted, overrides=())):
+                raise ExerciseError(
+                    f"that is more than {MOST_TIMES} times the exercise's own work; send less, or shorter"
+                )
+            (run,) = laboratory.one(wanted)
             told = run.record
             lines = [
                 f"goodput {(told.goodput_bps or 0) / 1e6:.2f} Mbit/s over {told.duration_s or 0:.2f} s",

@@ -127,6 +127,20 @@ def test_an_exercise_in_the_browser(served: RoomServer) -> None:
     assert "a size needs a unit" in ada.told(unread)
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        pytest.param("transfer.duration=9 h", "more than 10 times the exercise's own work", marks=pytest.mark.guest),
+        ("path.0.trace=/etc/passwd", "leave out trace and vary"),
+        ("vary={seed: [1, 2, 3]}", "leave out trace and vary"),
+    ],
+)
+def test_a_trial_takes_neither_the_machine_nor_its_files(served: RoomServer, values: str, said: str) -> None:
+    ada = RoomClient(served.server_port)
+    ada.enter("student 1")
+    assert said in ada.told(ada.job("/exercise/window/try", set=values))
+
+
 def test_forty_browsers_at_once(served: RoomServer) -> None:
     """Each enters, reads its exercise and hands in what cannot be read, so that no guest is needed."""
     clients = [RoomClient(served.server_port) for _ in STUDENTS]
