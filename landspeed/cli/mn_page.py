@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from landspeed.base.text import bytes_text
 from landspeed.base.units_text import rate_text
 from landspeed.judge.sockets.series import SentSeries, SocketSamples
 from landspeed.report.probe_page import COLOURS, Part, connection_pictures, write_script_page
@@ -65,9 +66,9 @@ def _row(sending: SentSeries) -> list[str]:
         _name(sending),
         sending.sender.program or "",
         f"{sending.begins_s:.2f} s",
-        str(sending.bytes),
+        bytes_text(sending.bytes),
         rate_text(8 * sending.bytes / took_s) if took_s > 0 else "",
-        f"{sending.rows['bytes_retransmitted'][-1]} B",
+        bytes_text(sending.rows["bytes_retransmitted"][-1]),
         f"{sum(trips) / len(trips) / 1000:.3f} ms" if trips else "",
     ]
 
