@@ -1,9 +1,8 @@
-"""Tab: commands, options and values; the scripts in real shells; how long somebody waits; the manual page."""
+"""Tab: commands, options and values; the scripts in real shells; the manual page."""
 
 from __future__ import annotations
 
 import re
-import resource
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,7 +18,6 @@ from setup.manual_page import page
 from tests.support.command import COMMAND
 from tests.support.terminal import Terminal
 
-MOST_CPU_S = 0.15
 CASES = {
     "ru": {"run"},
     "kernel l": {"list"},
@@ -72,18 +70,6 @@ def test_files_and_bundles_of_this_folder(tmp_path: Path, monkeypatch: pytest.Mo
     assert "runs/first-1" in answer(["report", "runs/f"])
     assert answer(["exec", "first", "--at", "athens", "--", "no"]) == ["notes"]
     assert answer(["new", "m"]) == ["mine.yaml"]
-
-
-def test_nobody_waits_long() -> None:
-    """The least processor time of three; the table is made at the first."""
-    took: list[float] = []
-    for _ in range(4):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run([COMMAND, "completion", "--answer", "fish", "run", "fi"], capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert done.stdout == b"first\n"
-        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(took[1:]) <= MOST_CPU_S
 
 
 @pytest.mark.slow
