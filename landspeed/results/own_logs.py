@@ -5,6 +5,7 @@ reads. QLOGDIR is the folder in which implementations of QUIC write a file of ql
 path finds both variables set, to a place that it may write; what it wrote there stays in the run's folder.
 """
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 import os
