@@ -76,7 +76,7 @@ QUESTIONS = (
         "round trips is it there, if nothing is lost and the connection is open?",
         {"size": range(60, 2001, 20), "first": (4, 10, 16, 32)},
         lambda n: math.ceil(math.log2(math.ceil(n["size"] * 1e3 / MSS_BYTES) / n["first"] + 1)),
-        "round trips",
+        "RTT",
     ),
     ExamQuestion(
         "one-loss",

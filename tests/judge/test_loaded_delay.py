@@ -215,7 +215,7 @@ def test_text_sql_and_comparison_name_the_delay(tmp_path: Path, capsys: pytest.C
     assert any(line.startswith("Longest queue: r1 → r2, 1") for line in lines)
 
     comparison = compare([load_side(fifo.bundle, "FIFO"), load_side(cake.bundle, "CAKE")])
-    first, goodput, settled = difference_lines(comparison)
+    first, goodput, settled, *_ = difference_lines(comparison)
     assert first.startswith(f"Round-trip time under load, FIFO against CAKE: {median:.3f} ms and ")
     assert "of goodput; likely the queue before r1 → r2 (packets waited " in first
     assert goodput.startswith("Goodput, FIFO against CAKE: −3.")
@@ -338,5 +338,6 @@ def test_echoes_leave_a_slow_line_to_the_transfer(tmp_path: Path, world: str) ->
     assert run.record.ping_idle_median_ms == pytest.approx(run.record.rtt_ms, rel=1e-3)
     goodput_bps, passed = run.record.settled_goodput_bps or 0, [at for at, ms in run.samples.pings if math.isfinite(ms)]
     echoes_bps = ECHO_BITS * sum(10 <= at < 200 for at in passed) / 190
-    assert goodput_bps > 0.94 * 10e3 * MSS / FRAMED
-    assert goodput_bps * FRAMED / MSS + echoes_bps == pytest.approx(10e3, rel=0.02)
+    # A packet is 0.6 % of all that counts, and of some 150 a few are sent twice.
+    assert goodput_bps > 0.92 * 10e3 * MSS / FRAMED
+    assert goodput_bps * FRAMED / MSS + echoes_bps == pytest.approx(10e3, rel=0.03)
