@@ -83,9 +83,8 @@ int64_t Plan::idle_ns() const
 	int64_t longest_ns = 0;
 	for (const auto &flow : flows)
 		if (flow.transfer.ping_interval_ns)
-			longest_ns =
-			    std::max(longest_ns,
-				     echoes * flow.transfer.ping_interval_ns + 2 * rtt_ns(flow));
+			longest_ns = std::max(longest_ns, echoes * flow.transfer.ping_interval_ns +
+							      2 * rtt_ns(flow));
 	return (longest_ns + second_ns - 1) / second_ns * second_ns;
 }
 
