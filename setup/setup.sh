@@ -199,17 +199,17 @@ build_programs() {
 
 # In the background: what it says itself comes at once, line by line; the rest goes to its log.
 begin() { # begin NAME COMMAND...
-	name=$1
+	step=$1
 	shift
 	(
 		set -eu
-		exec 3>&2 >"$stamps/$name.log" 2>&1
+		exec 3>&2 >"$stamps/$step.log" 2>&1
 		step_began=$(date +%s)
 		"$@"
-		times >"$stamps/$name.times" # of the processor: the second line, user and system
-		echo "$name $(($(date +%s) - step_began)) s ($(sed -n '2s/ /, /p' "$stamps/$name.times"))" >"$stamps/$name.took"
+		times >"$stamps/$step.times" # of the processor: the second line, user and system
+		echo "$step $(($(date +%s) - step_began)) s ($(sed -n '2s/ /, /p' "$stamps/$step.times"))" >"$stamps/$step.took"
 	) &
-	jobs="$jobs $name:$!" steps="$steps $name"
+	jobs="$jobs $step:$!" steps="$steps $step"
 }
 
 # Waits for all; a step that failed is told with the end of its log, and so are the others that failed.
