@@ -137,6 +137,12 @@ unsigned children_awaiting(const struct children *children, const struct in6_add
 	return count;
 }
 
+void children_look_again(struct children *children, const struct in6_addr *site)
+{
+	if (children_awaiting(children, site) != 0)
+		children_look(children);
+}
+
 const struct child *children_find(const struct children *children, uint32_t session,
 				  const struct address *address)
 {

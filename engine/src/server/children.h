@@ -47,6 +47,9 @@ pid_t children_fork(struct children *children, const struct child *session, int 
 		    struct failure *failure);
 /* What they have said: which have all their connections, or leave. */
 void children_look(struct children *children);
+/* The same, if sessions of that site were waiting at the last look: what they have by now makes no
+ * room. */
+void children_look_again(struct children *children, const struct in6_addr *site);
 /* Forgets those that have gone. */
 void children_reap(struct children *children, struct children_fates *fates);
 /* Those that have not said that they leave. */

@@ -263,6 +263,7 @@ static bool client_accept(struct server *server)
 		log_event("error", NULL, "Error: %s", failure.text);
 		return true;
 	}
+	children_look_again(&server->children, &client->site);
 	unsigned leaver = 0;
 	const char *reason = NULL;
 	const char *why = pending_refusal(&server->pending, &server->children, &client->site,
