@@ -238,7 +238,9 @@ def test_large_messages_are_for_known_peers_only(bench: Bench) -> None:
 def test_who_has_a_key_may_ask_at_length(bench: Bench, keyed: bool) -> None:
     """One loop reads the requests of all, so strangers' are short; a session, in a process of its own, reads any."""
     key = make_key(bench)
-    bench.receive("--clients", "2", *(["--key", str(key)] if keyed else []))  # the first may still be on its way out
+    words = ["--key", str(key)] if keyed else []
+    server = bench.start("receive", "--quiet", "--clients", "2", *words)  # the first may still be on its way out
+    server.wait_for("listening")
     padded = REQUEST | {"kind": "memory", "padding": "x" * (FRAME_REQUEST - 300)}
     for more in ("", "x" * 400):
         if keyed:
