@@ -254,6 +254,14 @@ def test_a_run_that_ended_in_slow_start_is_bound_by_it(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("window", "kind"), [(690, "slow start"), (340, "unknown")])
+def test_a_start_that_ended_with_its_last_packet_on_the_way(window: int, kind: str, tmp_path: Path) -> None:
+    """A window grows with what is acknowledged, here 700 packets, only while it is used, whatever is in flight last."""
+    row = {"time_s": 0.3, "bytes": 700_000, "mss_bytes": 1000, "in_flight_packets": 1, "snd_wnd_bytes": 2**30}
+    samples = sampled(tmp_path, row | {"cwnd_packets": window, "ssthresh_packets": 2**31 - 1}, end="sender")
+    assert limited_by(make_plan(limits=FAR), record_of(1e8, duration_s=0.3), samples)[0] == kind
+
+
 @pytest.mark.parametrize("windows", [(50, 100), (99, 99), (0, 0)])
 def test_a_window_that_left_slow_start_or_does_not_grow_is_no_start(windows: tuple[int, ...], tmp_path: Path) -> None:
     """Nobody tells what is in flight: a window that stays as it is was not used."""

@@ -170,6 +170,20 @@ PATHS = [
         transfer_of(initial_window=40),
         FASTER,
     ),
+    Case(
+        "start, 500 kB in six round trips",
+        "slow start",
+        transfer_of(duration=None, bytes="500 kB"),
+        transfer_of(initial_window=100),
+        FASTER,
+    ),
+    Case(
+        "start, 40 kB in two round trips",
+        "slow start",
+        transfer_of(duration=None, bytes="40 kB"),
+        link_of(one_way_delay="10 ms"),
+        FASTER,
+    ),
     Case("start, 1.2 s", "slow start", LONG | transfer_of(duration="1.2 s"), transfer_of(initial_window=300), LARGER),
     Case("pacing, 30 Mbit/s", "pacing", transfer_of(pacing="30 Mbit/s"), transfer_of(pacing=None), LARGER),
     Case(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from landspeed.base import limits
 from landspeed.base.limits import LARGE_SHARE, NEARLY_FULL, RunLimit
+from landspeed.scenario.theory.physics import INITIAL_WINDOW_PACKETS
 
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
@@ -79,12 +80,21 @@ class Interval:
 
     @property
     def cwnd_full(self) -> bool:
-        """The congestion window had no room, or lost data was missing; if nobody tells what is in flight it is full."""
+        """The congestion window had no room, or lost data was missing; if nobody tells what is in flight it is full.
+
+        Below the threshold half of it in use is full, as the kernel has it (tcp_is_cwnd_limited), and so is a window
+        that grew with what was acknowledged: what is in flight at an end of the interval may be the transfer's last.
+        """
         if self.recovering or not self.cwnd:
             return self.recovering
         if self.waits is not None:  # a part of it may be held back, or paced (tcp_tso_should_defer)
             return self.waits < LARGE_SHARE
-        return self.in_flight is None or self.in_flight >= NEARLY_FULL * self.cwnd
+        if self.in_flight is None:
+            return True
+        if not self.in_slow_start:
+            return self.in_flight >= NEARLY_FULL * self.cwnd
+        grown = self.cwnd - (self.cwnd_before or INITIAL_WINDOW_PACKETS)
+        return 2 * self.in_flight >= self.cwnd or 2 * grown * self.mss_bytes >= self.acked_bytes > 0
 
     @property
     def reduced(self) -> bool:
