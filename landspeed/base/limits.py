@@ -165,6 +165,8 @@ IDLE_SHARE: Final = 0.02
 """Part of the other direction's bytes below which a direction only asks, acknowledges and grants."""
 ROUND_NEARNESS: Final = 0.2
 """A pause this close to a whole number of round trips is a wait for answers."""
+HELD_TAILS_SHARE: Final = 0.2
+"""Part of a program's round trips from which those that Nagle's algorithm made are told: every fifth would be saved."""
 WINDOW_SPREAD: Final = 0.1
 """A window that differs more between round-trip times is none."""
 CONSTANT_FACTOR: Final = 1.2

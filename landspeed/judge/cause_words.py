@@ -197,6 +197,19 @@ def _window_or_receiver(judged: Judged, share: float) -> Cause:
     return limits.RECEIVER, f"{told}, though {allowed}: it reads too slowly"
 
 
+def nagle_words(held: int, turns: float) -> str:
+    """What Nagle's algorithm took of a program's round trips; empty where that is little.
+
+    Args:
+        held: packets that were not full and waited a round trip for what was sent before them.
+        turns: round trips of the program.
+    """
+    if held < limits.HELD_TAILS_SHARE * turns:
+        return ""
+    why = "Nagle's algorithm kept a packet that was not full until what was sent before it was acknowledged"
+    return f"; in {held} of them {why}: one write for each message, or TCP_NODELAY, saves these"
+
+
 def where_dropped(judged: Judged, from_s: float = 0.0) -> str:
     """The links that dropped something, in brackets; empty where none did."""
     drops = judged.samples.drops_by_link(from_s) if judged.samples else {}

@@ -168,16 +168,33 @@ CUT = {"retransmits": 3, "ssthresh_packets": 1}  # the threshold that a loss lea
         ({"rwnd_limited_us": 90_000}, "window", "server set SO_RCVBUF"),
         ({"rwnd_limited_us": 90_000, "unread": 10**9}, "receiver", "whose program did not read"),
         ({"sndbuf_limited_us": 90_000}, "send buffer", "client set SO_SNDBUF"),
-        ({"notsent_bytes": 9, "cwnd_packets": 1, **CUT}, "loss", "3 retransmissions"),
-        ({"notsent_bytes": 9, "cwnd_packets": 1}, "slow start", "would do"),
+        ({"notsent_bytes": 9 * MSS, "cwnd_packets": 1, **CUT}, "loss", "3 retransmissions"),
+        ({"notsent_bytes": 9 * MSS, "cwnd_packets": 1}, "slow start", "would do"),
         # TCP may hold back a part of its window (tcp_tso_should_defer); 863 packets fill the path
-        ({"notsent_bytes": 9, "cwnd_packets": 200, **CUT}, "loss", "it was 289.600 kB and full 100 % of the time"),
+        (
+            {"notsent_bytes": 9 * MSS, "cwnd_packets": 200, **CUT},
+            "loss",
+            "it was 289.600 kB and full 100 % of the time",
+        ),
     ],
 )
 def test_what_tcp_says_itself(more: dict[str, int], kind: ProbeLimit, said: str, tmp_path: Path) -> None:
     samples = flow(tmp_path, steps(100, 1000, 50 * MSS, **more))
     bound = bound_by(samples, path(0.01), "a", "b")
     assert (bound.kind, said in bound.explanation) == (kind, True), bound.explanation
+
+
+def test_round_trips_that_nagles_algorithm_makes_are_told(tmp_path: Path) -> None:
+    """Ten answers of 2000 B, each after the last one: 1448 B go at once, 552 B when they are acknowledged, 10 ms later."""
+    rows = [{"bytes_sent": 0, "bytes_acked": 0}]
+    for answer in range(10):
+        done = 2000 * answer
+        rows += [{"bytes_sent": done + MSS, "bytes_acked": done, "notsent_bytes": 552, "in_flight_packets": 1}] * 10
+        rows += [{"bytes_sent": done + 2000, "bytes_acked": done + MSS, "in_flight_packets": 1}] * 10
+    rows += [{"bytes_sent": 20_000, "bytes_acked": 20_000}]
+    bound = bound_by(flow(tmp_path, rows), path(0.01), "a", "b")
+    assert (bound.kind, bound.round_trips, bound.held_tails) == ("round trips", 20, 10)
+    assert "in 10 of them Nagle's algorithm kept a packet that was not full" in bound.explanation
 
 
 def test_a_window_is_where_the_bytes_in_flight_stand(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from statistics import fmean
 from landspeed.base import limits
 from landspeed.base.limits import ProbeLimit
 from landspeed.base.text import bytes_text, rate_text
+from landspeed.judge.cause_words import nagle_words
 from landspeed.judge.sockets.phases import line
 from landspeed.judge.sockets.socket_limits import HIDDEN, Bound, Place
 from landspeed.judge.sockets.ways import Way
@@ -259,5 +260,6 @@ def _turn_words(runs: Sequence[ProbeRun], way: tuple[str, str], turns: float | N
         return bound.explanation
     opened = _opening(bound)
     more = f"{opened} more open the connection{'s' if opened > 1 else ''}" if opened else "no connection is opened"
-    each = bytes_text(bound.bytes / max(turns, 1))
-    return f"it waits for an answer {turns:.1f} times, a round trip each, and {more}; {each} go in each"
+    each = f"{bytes_text(bound.bytes / max(turns, 1))} go in each"
+    held = nagle_words(bound.held_tails, turns)
+    return f"it waits {turns:.1f} times for the other end, a round trip each, and {more}; {each}{held}"

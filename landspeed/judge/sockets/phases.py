@@ -73,8 +73,25 @@ def _interval(sending: SentSeries, first: int, last: int, origin_s: float, waits
 
 
 def _waits(rows: dict[str, list[int]], row: int) -> bool:
-    """Return whether TCP would have sent more than its program gave it."""
-    return rows["in_flight_packets"][row] < rows["cwnd_packets"][row] and not rows["notsent_bytes"][row]
+    """Return whether TCP would have sent more than its program gave it: nothing, or less than a packet."""
+    return rows["in_flight_packets"][row] < rows["cwnd_packets"][row] and rows["notsent_bytes"][row] < max(
+        rows["mss_bytes"][row], 1
+    )
+
+
+def held_tails(sendings: Sequence[SentSeries], rtt_s: float) -> int:
+    """Count the packets that were not full and waited half a round trip or longer for what was sent before them.
+
+    That is Nagle's algorithm (RFC 896, section 4.2.3.4 of RFC 1122): the window had room.
+    """
+    found = 0
+    for sending in sendings:
+        held_s = 0.0
+        for row, span_s in sending.spans():
+            held = bool(sending.rows["notsent_bytes"][row]) and _waits(sending.rows, row)
+            before_s, held_s = held_s, held_s + span_s if held else 0.0
+            found += before_s < rtt_s / 2 <= held_s
+    return found
 
 
 def plateau(sending: SentSeries, from_s: float) -> Plateau:

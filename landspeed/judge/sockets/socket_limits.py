@@ -18,11 +18,12 @@ from landspeed.base.limits import LARGE_SHARE, LIMIT_NEARNESS, ProbeLimit, RunLi
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.judge.attribution.attribution import Attribution, SharedTimes
 from landspeed.judge.attribution.line_evidence import LineEvidence
-from landspeed.judge.cause_words import OTHERS, WHY, link_words, states_text
+from landspeed.judge.cause_words import OTHERS, WHY, link_words, nagle_words, states_text
 from landspeed.judge.loaded_delay import settled_s
 from landspeed.judge.shared_limit import add_background
 from landspeed.judge.sockets.phases import (
     Plateau,
+    held_tails,
     intervals_of,
     mean_mss_bytes,
     plateau,
@@ -64,6 +65,7 @@ class Bound:
         windows_bytes: of a program: of each connection that was open beside that one, itself among them.
         window_at: whose it is, where it can be told.
         round_trips: of the pauses, where that is the kind.
+        held_tails: of these, those that Nagle's algorithm made.
         needs_bytes: of "slow start": with so many, TCP's start takes less than half of the time.
         datagrams: it is of UDP.
     """
@@ -82,6 +84,7 @@ class Bound:
     windows_bytes: tuple[float, ...] = ()
     window_at: Place | None = None
     round_trips: float | None = None
+    held_tails: int = 0
     needs_bytes: int | None = None
     datagrams: bool = False
 
@@ -318,7 +321,7 @@ def _buffer_words(known: _Known, main: SentSeries, name: str) -> str:
 
 def _of_program(known: _Known) -> Bound:
     """TCP waited for the program: for a window of its own, for answers, or for itself."""
-    flat = known.plateau
+    flat, turns = known.plateau, _round_trips(known)
     if flat.bytes >= INITIAL_PACKETS * known.main.mss_bytes and flat.share >= limits.PLATEAU_SHARE:
         rate = steady_bytes_per_s(known.main, flat.bytes)
         least_s = 0.9 * known.way.rtt_s
@@ -328,6 +331,8 @@ def _of_program(known: _Known) -> Bound:
             place, words = window_place(known.main, known.back, flat.bytes)
             text = f"{bytes_text(flat.bytes)} were in flight and no more, with TCP waiting for the program "
             text += f"{known.of_time(limits.APPLICATION)}; {words}"
+            if place is None and turns is not None:
+                text += ", and messages of this size, each sent when the last one was answered, look the same"
             return known.bound(
                 limits.APPLICATION_WINDOW,
                 text,
@@ -335,11 +340,11 @@ def _of_program(known: _Known) -> Bound:
                 windows_bytes=_windows_bytes(known),
                 window_at=place,
             )
-    turns = _round_trips(known)
     if turns is not None:
         each = known.total / max(turns, 1)
-        text = f"{turns:.0f} round trips one after the other, {bytes_text(each)} in each"
-        return known.bound(limits.ROUND_TRIPS, text, round_trips=turns)
+        held = held_tails(known.ahead, known.way.rtt_s)
+        text = f"{turns:.0f} round trips one after the other, {bytes_text(each)} in each{nagle_words(held, turns)}"
+        return known.bound(limits.ROUND_TRIPS, text, round_trips=turns, held_tails=held)
     waits = f"TCP waited for the program {known.of_time(limits.APPLICATION)}, and not for an answer"
     return known.bound(limits.APPLICATION, f"{waits}: it made pauses of its own; {HIDDEN}")
 
