@@ -185,7 +185,7 @@ def test_what_tcp_says_itself(more: dict[str, int], kind: ProbeLimit, said: str,
 
 
 def test_round_trips_that_nagles_algorithm_makes_are_told(tmp_path: Path) -> None:
-    """Ten answers of 2000 B, each after the last one: 1448 B go at once, 552 B when they are acknowledged, 10 ms later."""
+    """Ten answers of 2000 B, one after the other: 1448 B go at once, 552 B when they are acknowledged, 10 ms later."""
     rows = [{"bytes_sent": 0, "bytes_acked": 0}]
     for answer in range(10):
         done = 2000 * answer
