@@ -81,6 +81,15 @@ def test_the_line_s_rate_is_what_came_while_a_queue_stood(tmp_path: Path) -> Non
     assert re.search(r"line_rate: .*in \d+ intervals with a queue", made.text)
 
 
+def test_a_clock_that_is_set_back_is_said(tmp_path: Path) -> None:
+    """In the midst of a queue: least round trips below zero, and times of no length."""
+    packets = sawtooth(rate_bps=16e6, rtt_ms=12, least=14, most=36, seconds=1)
+    middle = len(packets) // 2
+    back = [*packets[:middle], *((at - 10 * 10**9, data) for at, data in packets[middle:])]
+    with pytest.raises(MeasurementError, match=r"x\.pcap: .* is no rate of a transfer; give the whole"):
+        read(tmp_path, pcap(back))
+
+
 def test_several_connections_between_two_hosts_are_one_transfer(tmp_path: Path) -> None:
     packets = sorted(talk() + talk(port=40001) + talk(port=40002, packets=20), key=lambda each: each[0])
     transfer = transfer_of(tmp_path, pcap(packets))

@@ -79,7 +79,7 @@ class BusyTime:
 
     def end(self, least_ns: int) -> None:
         """End the time that goes on, if one does."""
-        if self.until_ns - self.from_ns > least_ns:
+        if self.until_ns - self.from_ns > max(least_ns, QUEUE_NS):
             self.times.append((self.from_ns, self.until_ns, self.bytes))
         self.from_ns = self.until_ns = self.bytes = 0
 
