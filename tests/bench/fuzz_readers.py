@@ -96,7 +96,7 @@ def seeds() -> dict[str, list[bytes]]:
     """Reader → files that it reads."""
     packets = talk(packets=120)
     files = [pcap(packets), pcapng(packets), gzip.compress(pcap(packets, order=">"), mtime=0)]
-    files += [text.encode() for text, _ in (*TRACES.values(), *PINGS.values())]
+    files += [each if isinstance(each, bytes) else each.encode() for each, _ in (*TRACES.values(), *PINGS.values())]
     inputs = [each for name in ("importer_inputs", "map_inputs") for each in (TESTS / "scenario" / name).iterdir()]
     files += [each.read_bytes() for each in sorted(inputs) if each.is_file() and each.suffix != ".py"]
     found: dict[str, list[bytes]] = {}
