@@ -78,7 +78,7 @@ TRACES = {
     ),
     "Windows in Chinese, with its own unit": (
         f"\n通过最多 30 个跃点跟踪\n到 example.net [{END}] 的路由:\n\n  1    <1 毫秒   <1 毫秒   <1 毫秒 {GW} \n"
-        f"  2     *        *        *     请求超时。\n  3    23 ms    24 ms    23 ms  example.net [{END}] \n\n跟踪完成\n",
+        f"  2     *        *        *     请求超时。\n  3    23 ms    24 ms    23 ms  example.net [{END}] \n\n",
         [0.5, None, 23],
     ),
     "Windows in Chinese, code page 936, to an address": (
@@ -217,7 +217,8 @@ PINGS = {
         (40, 2, 1),
     ),
     "Windows in Chinese": (
-        f"\n正在 Ping example.net [{END}] 具有 32 字节的数据:\n来自 {END} 的回复: 字节=32 时间=40ms TTL=54\n请求超时。\n"
+        f"\n正在 Ping example.net [{END}] 具有 32 字节的数据:\n"
+        f"来自 {END} 的回复: 字节=32 时间=40ms TTL=54\n请求超时。\n"
         f"\n{END} 的 Ping 统计信息:\n    数据包: 已发送 = 2，已接收 = 1，丢失 = 1 (50% 丢失)，\n"
         "往返行程的估计时间(以毫秒为单位):\n    最短 = 40ms，最长 = 40ms，平均 = 40ms\n",
         (40, 2, 1),
