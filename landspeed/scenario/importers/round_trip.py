@@ -61,7 +61,7 @@ def round_trip(evidence: PathEvidence, transfer: MeasuredTransfer | None, mtu: i
     told.sort(key=lambda pair: pair[1].value)
     if not told:
         raise MeasurementError(
-            "no round-trip time in these files; add a traceroute, `ss -ti`, a ping of pScheduler, or iperf3's JSON of "
+            "no round-trip time in these files; add a ping, a traceroute, what `ss -ti` printed, or iperf3's JSON of "
             "the sending end"
         )
     own, delay = told[0]
