@@ -40,7 +40,7 @@ fuzz: setup-test  ## libFuzzer on all input from other hosts, 60 s each, all at 
 fuzz-python: setup-test  ## the property tests of Python, each with 2000 examples that nobody has tried (EXAMPLES=…)
 	@LANDSPEED_EXAMPLES=$(or $(EXAMPLES),2000) $(PYTHON) -m pytest $(PARALLEL) --timeout 3600 -m fuzz
 
-fuzz-readers: setup-test  ## every reader of measurements and maps, 300 s each (SECONDS=…)
+fuzz-readers: setup-test  ## every reader of measurements and maps until it has had 300 s (SECONDS=…); goes on where it ended
 	@$(PYTHON) -m tests.bench.fuzz_readers --seconds $(or $(SECONDS),300)
 
 fuzz-engine: setup-test  ## the engine's states: generated sessions, and crashes of the receiver's host (SECONDS=600 CRASHES=1000)

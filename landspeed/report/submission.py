@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
 
 INTERVALS = 20
+FRAMINGS = {"ethernet": "Ethernet", "pos": "POS"}
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest's programs see it
 PACKETS_SHOWN = 3
 PDF_TIMEOUT_S = 180
@@ -155,7 +156,7 @@ def path_table(plan: Plan) -> list[dict[str, str]]:
                 "node": node.name,
                 "place": node.place or "",
                 "label": " ".join(filter(None, (node.label, f"[{node.address_note}]" if node.address_note else ""))),
-                "line": f"{link.forward.rate_bps / 1e9:g} Gbit/s, {'POS' if link.framing == 'pos' else 'Ethernet'}"
+                "line": f"{link.forward.rate_bps / 1e9:g} Gbit/s, {FRAMINGS.get(link.framing, link.framing)}"
                 if link
                 else "",
                 "rtt": f"{rtt:.3f}",

@@ -1,8 +1,9 @@
 """Fuzz of every reader of measurements and maps: damaged files, each to end in a scenario or in an error with a remedy.
 
-    python -m tests.bench.fuzz_readers --seconds 300             # so long for each reader; a line for each
-    python -m tests.bench.fuzz_readers --seconds 60 ping capture # of these alone
+    python -m tests.bench.fuzz_readers --seconds 300             # until each reader has had so long, in turns
+    python -m tests.bench.fuzz_readers --seconds 60 ping capture  # these alone
 
+Readers take turns, and what each has had is kept (build/fuzz-readers/had.json): a run that was ended goes on there.
 A reader's files are those of tests/scenario: importer_inputs, map_inputs, dialects, packets made here. They are cut,
 changed in bits, lines, numbers, words and members of JSON. What ends in anything else is kept in build/fuzz-readers.
 """
@@ -36,6 +37,8 @@ from tests.support.trace_dialects import PINGS, TRACES
 KEPT = ROOT / "build" / "fuzz-readers"
 PING = TESTS / "scenario" / "importer_inputs" / "ping.txt"
 SETTINGS = ("host", "tc")  # such files tell no round trip, which a ping beside them does
+HAD = KEPT / "had.json"  # reader → seconds
+TURN_S = 30.0
 SLOW_S = 5.0  # of one file of a few kB: then something grows faster than the file
 REMEDIES = ("give", "import", "say", "add", "right is", "unpack", "write")
 ODD = (
@@ -93,7 +96,7 @@ def seeds() -> dict[str, list[bytes]]:
     """Reader → files that it reads."""
     packets = talk(packets=120)
     files = [pcap(packets), pcapng(packets), gzip.compress(pcap(packets, order=">"), mtime=0)]
-    files += [text.encode() for text, _ in (*TRACES.values(), *PINGS.values())]
+    files += [each if isinstance(each, bytes) else each.encode() for each, _ in (*TRACES.values(), *PINGS.values())]
     inputs = [each for name in ("importer_inputs", "map_inputs") for each in (TESTS / "scenario" / name).iterdir()]
     files += [each.read_bytes() for each in sorted(inputs) if each.is_file() and each.suffix != ".py"]
     found: dict[str, list[bytes]] = {}
@@ -240,12 +243,36 @@ def fuzz(kind: str, known: dict[str, list[bytes]], seconds: float, draw: random.
     return found
 
 
+def had() -> dict[str, float]:
+    """Reader → seconds that it has had up to now."""
+    return json.loads(HAD.read_text()) if HAD.exists() else {}
+
+
+def turns(wanted: Sequence[str], known: dict[str, list[bytes]], seconds: float) -> int:
+    """Give each reader its turns until it has had so long; print a line for each, and how many faults there are."""
+    count = 0
+    with tempfile.TemporaryDirectory() as folder:
+        while left := [kind for kind in wanted if had().get(kind, 0.0) < seconds]:
+            kind = min(left, key=lambda each: had().get(each, 0.0))
+            before_s = had().get(kind, 0.0)
+            turn_s = min(TURN_S, seconds - before_s)
+            found = fuzz(kind, known, turn_s, random.Random(f"{kind} from {before_s:g} s"), Path(folder))
+            HAD.write_text(json.dumps(had() | {kind: before_s + turn_s}, indent=1))
+            print(f"{before_s + turn_s:g} s of {found}", flush=True)
+            for number, (fault, content) in enumerate(found.faults.items()):
+                kept = KEPT / f"{kind.replace(' ', '-')}-{before_s:g}-{number}"
+                kept.write_bytes(content)
+                print(f"  {fault}\n  kept: {kept}", flush=True)
+            count += len(found.faults)
+    return count
+
+
 def main() -> int:
-    """Print a line for each reader, then what was found; exit status 1: something was."""
+    """Print a line for each turn, with what was found; exit status 1: something was."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("readers", nargs="*", metavar="READER", help="kinds of file (default: all)")
     parser.add_argument("--seconds", type=float, default=300, help="for each reader (default: 300)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--anew", action="store_true", help="forget what was done and found before")
     parsed = parser.parse_args()
     known = seeds()
     wanted = [*all_readers(), *(each.what for each in KINDS)]
@@ -253,18 +280,11 @@ def main() -> int:
         parser.error(f"no file in tests/scenario for the reader of {', '.join(missing)}; add one")
     if unknown := [kind for kind in parsed.readers if kind not in wanted]:
         parser.error(f"{unknown[0]}: no reader; there are {', '.join(wanted)}")
-    shutil.rmtree(KEPT, ignore_errors=True)
-    count = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for kind in parsed.readers or wanted:
-            found = fuzz(kind, known, parsed.seconds, random.Random(f"{kind} {parsed.seed}"), Path(folder))
-            print(found, flush=True)
-            for number, (fault, content) in enumerate(found.faults.items()):
-                KEPT.mkdir(parents=True, exist_ok=True)
-                kept = KEPT / f"{kind.replace(' ', '-')}-{number}"
-                kept.write_bytes(content)
-                print(f"  {fault}\n  kept: {kept}", flush=True)
-            count += len(found.faults)
+    if parsed.anew:
+        shutil.rmtree(KEPT, ignore_errors=True)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    count = turns(parsed.readers or wanted, known, parsed.seconds)
+    print(f"{len(parsed.readers or wanted)} readers had {parsed.seconds:g} s each; {count} found in this run")
     return 1 if count else 0
 
 

@@ -11,6 +11,7 @@ import pytest
 from landspeed.cli.main import split_program
 from landspeed.judge.sockets.series import SocketSamples
 from landspeed.scenario.file.load import load_scenario
+from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.worlds.emu.script_net import as_scenario, explained
 from tests.support.command import landspeed
 
@@ -231,6 +232,23 @@ def test_commands_come_from_a_file_and_the_report_shows_what_they_did(tmp_path: 
     page = (run / "report.html").read_text()
     for shown in ("What it printed", "h1 → s1 (h1-eth0): htb 10.00 Mbit/s", "waiting or under way", "h1 – s1: rate"):
         assert shown in page
+
+
+@pytest.mark.guest
+def test_import_runs_a_script_wherever_it_is_and_has_its_links(tmp_path: Path) -> None:
+    """Below /tmp, where the guest has a folder of its own, with a module of its own beside it."""
+    (tmp_path / "values.py").write_text("LINK = {'bw': 10, 'delay': '20ms', 'loss': 1, 'max_queue_size': 50}\n")
+    (tmp_path / "lab.py").write_text(
+        "from mininet.link import TCLink\nfrom mininet.net import Mininet\nfrom values import LINK\n"
+        "net = Mininet(controller=None)\nnet.addLink(net.addHost('h1'), net.addHost('h2'), cls=TCLink, **LINK)\n"
+        "net.start()\nnet.stop()\n"
+    )
+    done = landspeed("import", tmp_path / "lab.py", "--out", tmp_path / "lab.yaml")
+    assert done.returncode == 0, done.stderr
+    (link,) = make_plan(load_scenario(tmp_path / "lab.yaml")).links
+    assert (link.a, link.b) == ("h1", "h2")
+    assert (link.forward.delay_ns, link.forward.rate_bps, link.forward.loss) == (20_000_000, 10_000_000, 0.01)
+    assert link.forward.queue_bytes == 50 * 1514 - 25_000  # netem counts what is in its delay, too
 
 
 @pytest.mark.guest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,37 +93,74 @@ def test_a_network_is_refused_for_two_machines_and_red_by_name(tmp_path: Path) -
         ls.export("dumbbell", "mininet", tmp_path)
 
 
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ls.NetworkPath, Path]]:
+    """A guest, and a folder that its programs see."""
+    folder = tmp_path_factory.mktemp("guest")
+    with ls.path("lan", visible=[folder]) as path:
+        yield path, folder
+
+
+@pytest.fixture
+def node(guest: tuple[ls.NetworkPath, Path]) -> Iterator[ls.PathNode]:
+    """A node of the guest with a pair of interfaces, `one` and `two`."""
+    at = guest[0].sender
+    assert at.run(["ip", "link", "add", "one", "type", "veth", "peer", "name", "two"]).returncode == 0
+    yield at
+    at.run(["ip", "link", "del", "one"])
+
+
+def qdiscs(at: ls.PathNode) -> dict[str, Any]:
+    """What the kernel says of `one`, by kind."""
+    told = json.loads(at.run(["tc", "-j", "-d", "qdisc", "show", "dev", "one"]).stdout)
+    return {each["kind"]: each for each in told}
+
+
 @pytest.mark.guest
 @pytest.mark.parametrize("kind", ["fifo", *WORDS])
-def test_the_kernel_takes_each_discipline_as_it_is_planned(kind: str) -> None:
+def test_the_kernel_takes_each_discipline_as_it_is_planned(kind: str, node: ls.PathNode) -> None:
     if kind == "dualpi2":
         pytest.skip("Debian 12's tc does not know dualpi2")
     extra = {"tbf": {"tbf": {"rate": "8 Mbit/s", "burst": "20 kB"}}}
     asked = plan(**({} if kind == "fifo" else {"path.1.discipline": extra.get(kind, kind)}))
-    lines = qdisc_lines(asked, asked.links[1], forward=True)
-    with ls.path("lan") as path:
-        at = path.sender
-        assert at.run(["ip", "link", "add", "one", "type", "veth", "peer", "name", "two"]).returncode == 0
-        for line in lines:
-            done = at.run(["tc", "qdisc", "add", "dev", "one", *line.split()])
-            assert done.returncode == 0, (line, done.stderr)
-        shown = {
-            each["kind"]: each for each in json.loads(at.run(["tc", "-j", "-d", "qdisc", "show", "dev", "one"]).stdout)
-        }
+    for line in qdisc_lines(asked, asked.links[1], forward=True):
+        done = node.run(["tc", "qdisc", "add", "dev", "one", *line.split()])
+        assert done.returncode == 0, (line, done.stderr)
+    shown = qdiscs(node)
     assert shown["netem"]["options"]["delay"]["delay"] == 0.01
     assert shown["tbf"]["options"]["rate"] * 8 == (8e6 if kind == "tbf" else 1e7)
     assert kind in shown or kind == "fifo"
 
 
 @pytest.mark.guest
-def test_the_script_of_mininet_is_the_path_in_mininet(tmp_path: Path) -> None:
+def test_the_script_of_tc_shapes_a_device_and_puts_it_back(
+    guest: tuple[ls.NetworkPath, Path], node: ls.PathNode, tmp_path: Path
+) -> None:
+    file = guest[1] / "hops.sh"
+    file.write_text(write(tmp_path, "tc", mtu="1400 B")[".sh"])
+    state = "ip link show dev one; tc qdisc show dev one; ethtool -k one | grep -E '^(tcp-seg|generic-(seg|rec))'"
+    before = node.run(["sh", "-c", state]).stdout
+    for _ in range(2):  # once more does no harm
+        done = node.run(["sh", str(file), "sender", "one"])
+        assert done.returncode == 0, done.stderr
+    shown = qdiscs(node)
+    assert shown["netem"]["options"]["delay"]["delay"] == 0.015  # of all links
+    assert shown["tbf"]["options"]["rate"] * 8 == 1e7
+    changed = node.run(["sh", "-c", state]).stdout
+    assert "mtu 1400" in changed and changed.count("offload: off") == 3
+    assert node.run(["sh", str(file), "remove", "one"]).returncode == 0
+    assert node.run(["sh", "-c", state]).stdout == before
+
+
+@pytest.mark.guest
+def test_the_script_of_mininet_is_the_path_in_mininet(guest: tuple[ls.NetworkPath, Path], tmp_path: Path) -> None:
     """In the guest, as root there: its own Mininet, stock qdiscs, virtual time."""
-    (tmp_path / "hops.py").write_text(write(tmp_path, "mininet")[".py"])
-    with ls.path("lan", visible=[tmp_path]) as path:
-        done = path.sender.run(
-            [sys.executable, str(tmp_path / "hops.py"), "alpha", "ping", "-c", "4", "10.0.0.10"], timeout="60 s"
-        )
-        said = done.stdout
+    path, folder = guest
+    (folder / "hops.py").write_text(write(tmp_path, "mininet")[".py"])
+    done = path.sender.run(
+        [sys.executable, str(folder / "hops.py"), "alpha", "ping", "-c", "4", "10.0.0.10"], timeout="60 s"
+    )
+    said = done.stdout
     times = [float(line.split("time=")[1].split()[0]) for line in said.splitlines() if "time=" in line]
     assert len(times) == 4, said
     assert done.returncode == 0

@@ -19,7 +19,7 @@ from landspeed.scenario.importers.path_evidence import MeasuredTransfer, Measure
 from landspeed.scenario.importers.readers.capture import read_capture
 from landspeed.scenario.importers.registry import reader_of
 from tests.support.fuzzing import damaged_bytes, examples
-from tests.support.packets import RECEIVER, block, frame, pcap, pcapng, talk
+from tests.support.packets import RECEIVER, block, frame, pcap, pcapng, sawtooth, talk
 
 
 def read(tmp_path: Path, content: bytes, name: str = "x.pcap") -> PathEvidence:
@@ -71,6 +71,23 @@ def test_the_round_trip_is_the_path_s_wherever_it_was_captured(behind_ms: float,
     assert told.transfers[0].captured_at == place
     assert [each.min_rtt_s for each in told.sockets] == [pytest.approx(0.04)]
     assert f"captured {40 - behind_ms:g} ms from the receiver and {behind_ms:g} ms from the sender" in told.notes[0]
+
+
+def test_the_line_s_rate_is_what_came_while_a_queue_stood(tmp_path: Path) -> None:
+    """Five times in a second the window is half of what the path holds: every interval has times of an idle line."""
+    (tmp_path / "x.pcap").write_bytes(pcap(sawtooth(rate_bps=16e6, rtt_ms=12, least=14, most=36)))
+    made = import_files({}, found=[tmp_path / "x.pcap"])
+    assert made.loaded.scenario.path[-1].line_rate == pytest.approx(16e6, rel=0.002)
+    assert re.search(r"line_rate: .*in \d+ intervals with a queue", made.text)
+
+
+def test_a_clock_that_is_set_back_is_said(tmp_path: Path) -> None:
+    """In the midst of a queue: least round trips below zero, and times of no length."""
+    packets = sawtooth(rate_bps=16e6, rtt_ms=12, least=14, most=36, seconds=1)
+    middle = len(packets) // 2
+    back = [*packets[:middle], *((at - 10 * 10**9, data) for at, data in packets[middle:])]
+    with pytest.raises(MeasurementError, match=r"x\.pcap: .* is no rate of a transfer; give the whole"):
+        read(tmp_path, pcap(back))
 
 
 def test_several_connections_between_two_hosts_are_one_transfer(tmp_path: Path) -> None:

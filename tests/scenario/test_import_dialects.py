@@ -27,8 +27,14 @@ def test_pings(name: str, tmp_path: Path) -> None:
     assert (probes.sent, probes.lost) == (sent, lost)
 
 
-def found(text: str, folder: Path) -> PathEvidence:
+def test_traceroute_tells_the_mtu_that_it_probed(tmp_path: Path) -> None:
+    text = f"traceroute to {END} ({END}), 30 hops max\n 1  gw (198.51.100.1)  0.5 ms F=1500  0.4 ms\n 2  * F=1492 *\n"
+    (trace,) = found(f"{text} 3  {END} ({END})  20.5 ms\n", tmp_path).traces
+    assert trace.mtu_bytes == 1492
+
+
+def found(text: str | bytes, folder: Path) -> PathEvidence:
     """What a file of this text tells, by the reader that it is for."""
     file = folder / "told.txt"
-    file.write_text(text)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return reader_of(file).read(file)

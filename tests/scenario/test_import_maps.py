@@ -76,6 +76,31 @@ def test_other_maps_are_read_alike(  # noqa: PLR0917
     assert link.forward.delay_ns / 1e9 == pytest.approx(km * 1e3 * STRETCH / FIBRE_M_PER_S, rel=2e-3)
 
 
+def test_a_network_of_sndlib_in_its_native_form(tmp_path: Path) -> None:
+    """The capacity that is installed; where none is, the most that can be."""
+    first, second = imported(tmp_path, "abilene.txt", (MAPS / "abilene.txt").read_text()).links[:2]
+    assert (first.a, first.b, second.b) == ("atlam5", "atlang", "chinng")
+    assert [each.forward.rate_bps for each in (first, second)] == [9_920_000_000] * 2
+    assert first.forward.delay_ns / 1e9 == pytest.approx(132.6e3 * STRETCH / FIBRE_M_PER_S, rel=1e-3)
+    assert "line_rate: 9.92 Gbit/s  # capacity" in (tmp_path / "map.yaml").read_text()
+    both = "<preInstalledModule><capacity>10.0</capacity></preInstalledModule><additionalModules>"
+    plan = imported(tmp_path, "x.xml", SNDLIB.replace("<additionalModules>", both))
+    assert plan.links[0].forward.rate_bps == 10_000_000
+
+
+def test_a_map_may_have_nodes_alone_pieces_and_labels_of_html(tmp_path: Path) -> None:
+    """As the Topology Zoo has them: nodes outside of the network, and networks in two pieces."""
+    text = GML.replace('edge [ source 1 target 2 LinkLabel "OC-192c" ]\n', 'node [ id 4 label "Alone" ]\n').replace(
+        "Chicago", "S&#227;o Paulo"
+    )
+    plan = imported(tmp_path, "zoo.gml", text)
+    assert {(link.a, link.b) for link in plan.links} >= {("new-york", "sao-paulo"), ("seattle", "seattle-2")}
+    assert "Left out: nodes without a link: Alone." in (tmp_path / "map.yaml").read_text()
+    old, new = '<graph edgedefault="undirected">', '<graph edgedefault="undirected"><node id="7"/>'
+    imported(tmp_path, "zoo.graphml", GRAPHML.replace(old, new))
+    assert "nodes without a link: 7" in (tmp_path / "map.yaml").read_text()
+
+
 def test_a_topology_of_containerlab_has_what_its_commands_set(tmp_path: Path) -> None:
     plan = imported(tmp_path, "lab.clab.yml", CLAB)
     up, down = plan.links

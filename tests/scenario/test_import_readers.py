@@ -23,7 +23,7 @@ KINDS = {
     "iperf2": ("iperf2.txt", "iperf2-old-parallel.txt", "iperf2-udp.txt", "iperf2.csv"),
     "nuttcp": ("nuttcp.txt", "nuttcp-udp.txt", "nuttcp-parse.txt"),
     "netperf": ("netperf.txt", "netperf-udp.txt", "netperf-rr.txt", "netperf-omni.txt"),
-    "tc": ("tc-tbf.txt", "tc-netem.txt"),
+    "tc": ("tc-tbf.txt", "tc-netem.txt", "tc.json"),
     "host": ("sysctl.txt",),
     "ripe_atlas": ("atlas.json",),
     "scamper": ("scamper.json",),
@@ -167,6 +167,10 @@ def test_settings() -> None:
     assert bucket.limit_bytes == 50e-3 * 100e6 / 8 + 32 * 1024
     *_, leaf = read("tc-netem.txt").disciplines
     assert (leaf.kind, leaf.limit_packets, leaf.loss) == ("netem", 1000, 0.001)
+    told = {each.kind: each for each in read("tc.json").disciplines}  # -j
+    assert (told["tbf"].rate_bps, told["tbf"].limit_bytes, told["tbf"].dropped) == (100e6, 625_000 + 32_768, 420)
+    netem = told["netem"]
+    assert (netem.place, netem.rate_bps, netem.limit_packets, netem.loss) == ("eth2", 10e6, 1000, 0.001)
     (host,) = read("sysctl.txt").hosts
     assert (host.congestion_control, host.nic_bps, host.mtu_bytes) == ("bbr", 10e9, 9000)
     assert (host.send_buffer_bytes, host.receive_buffer_bytes) == (33_554_432, 67_108_864)

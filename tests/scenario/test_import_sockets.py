@@ -89,6 +89,18 @@ def test_lines_without_a_state_or_with_a_protocol(tmp_path: Path) -> None:
         assert (socket.peer, socket.local_port, socket.congestion_control) == ("192.0.2.6", 42314, control)
 
 
+def test_an_old_ss_tells_a_bound_of_the_round_trip(tmp_path: Path) -> None:
+    """Without minrtt, which came in 2016: the smoothed round trip, and what it may have in it is said."""
+    (tmp_path / "ss.txt").write_text(
+        "State       Recv-Q Send-Q Local Address:Port               Peer Address:Port\n"
+        "ESTAB       0      1234560  198.51.100.10:42314                192.0.2.80:5201\n"
+        "\t cubic wscale:7,7 rto:244 rtt:44/2.5 ato:40 mss:1448 cwnd:312 ssthresh:290 send 82.1Mbps retrans:0/12\n"
+    )
+    made = import_files({}, found=[tmp_path / "ss.txt"])
+    assert sum(link.rtt or 0 for link in made.loaded.scenario.path) == pytest.approx(44e6, rel=1e-3)
+    assert "ss.txt: the least smoothed RTT, an upper bound: its own queue may be in it" in made.text
+
+
 def test_addresses_are_compared_in_one_form() -> None:
     assert plain_address("[fe80::1%eth0]") == "fe80::1"
     assert plain_address("2001:DB8:0:0::1") == "2001:db8::1"

@@ -1,9 +1,11 @@
 """The formulae against figures worked out by hand or given by the records."""
 
 import math
+from typing import get_args
 
 import pytest
 
+from landspeed.scenario.file.model_links import Framing
 from landspeed.scenario.theory import physics as ph
 
 G, M, MS = 10**9, 10**6, 10**6
@@ -28,6 +30,17 @@ def test_framing_of_gigabit_ethernet_by_hand() -> None:
     assert ph.ETHERNET_FRAMING == 8 + 14 + 4 + 12
     assert ph.mss_bytes(9000, 6) == 9000 - 40 - 20 - 12 == 8928
     assert ph.line_rate_limit_bps(G, 9000, 38, 6) == 8928 * G // 9038
+
+
+def test_encapsulations_have_the_sizes_of_their_standards() -> None:
+    """A full packet of each in an Ethernet of 1500 B: the largest inside, and 38 around the outer packet."""
+    inside = {"vlan": 1500, "qinq": 1500, "mpls": 1500, "pppoe": 1492, "gre": 1476, "vxlan": 1450, "ipsec": 1446,
+              "wireguard": 1440}  # fmt: skip
+    tags = {"vlan": 4, "qinq": 8, "mpls": 4}  # beside the frame's 1500 B
+    for word, mtu in inside.items():
+        assert mtu + ph.FRAMING_BYTES[word] == 1500 + tags.get(word, 0) + 38, word
+    assert set(ph.FRAMING_BYTES) == {*inside, "ethernet", "pos"} == set(get_args(Framing))
+    assert ph.line_rate_limit_bps(10 * G, 1450, ph.FRAMING_BYTES["vxlan"], 4) == 1398 * 10 * G // 1538
 
 
 def test_bdp_and_window() -> None:

@@ -51,6 +51,30 @@ def talk(
     return sorted(told, key=lambda each: each[0])
 
 
+def sawtooth(*, rate_bps: float, rtt_ms: float, least: int, most: int, seconds: float = 6) -> list[Packet]:
+    """A window of packets of 1000 B that grows by one each round trip, and from `most` goes back to `least`.
+
+    They pass a line of that rate, framing included, whose queue is never full; captured at the sender.
+    """
+    told = talk(rtt_ms=rtt_ms, packets=0)
+    begin, rtt_ns, takes_ns = 10**18, round(rtt_ms * 1e6), round((1040 + 38) * 8e9 / rate_bps)
+    window, grown, free_ns = float(least), 0, 0
+    acked_ns: list[int] = []
+    at = begin + rtt_ns
+    while at < begin + seconds * 1e9:
+        number = len(acked_ns)
+        if number >= int(window):
+            at = max(at, acked_ns[number - int(window)])
+        free_ns = max(free_ns, at) + takes_ns
+        acked_ns.append(free_ns + rtt_ns - takes_ns)
+        sequence = 1000 + 1000 * number
+        told.append((at, frame(SENDER, sequence, 7000, 16, payload=1000)))
+        told.append((acked_ns[-1], frame(RECEIVER, 7000, sequence + 1000, 16)))
+        if number - grown >= window:
+            grown, window = number, window + 1 if window < most else least
+    return sorted(told, key=lambda each: each[0])
+
+
 def pcap(packets: Iterable[Packet], *, order: str = "<", nanoseconds: bool = True, link_type: int = 1) -> bytes:
     unit = 1 if nanoseconds else 1000
     magic = 0xA1B23C4D if nanoseconds else 0xA1B2C3D4

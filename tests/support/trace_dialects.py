@@ -76,6 +76,43 @@ TRACES = {
         f"  3    23 ms    24 ms    23 ms  {END}\n\nТрассировка завершена.\n",
         [0.5, None, 23],
     ),
+    "Windows in Chinese, with its own unit": (
+        f"\n通过最多 30 个跃点跟踪\n到 example.net [{END}] 的路由:\n\n  1    <1 毫秒   <1 毫秒   <1 毫秒 {GW} \n"
+        f"  2     *        *        *     请求超时。\n  3    23 ms    24 ms    23 ms  example.net [{END}] \n\n",
+        [0.5, None, 23],
+    ),
+    "Windows in Chinese, code page 936, to an address": (
+        f"\n通过最多 30 个跃点跟踪到 {END} 的路由\n\n  1    <1 毫秒   <1 毫秒   <1 毫秒 {GW} \n"
+        f"  2    23 ms    24 ms    23 ms  {END} \n\n跟踪完成。\n".encode("gbk"),
+        [0.5, 23],
+    ),
+    "Windows in Russian, code page 866": (
+        f"\nТрассировка маршрута к example.net [{END}]\nс максимальным числом прыжков 30:\n\n"
+        f"  1    <1 мс    <1 мс    <1 мс  {GW}\n  2    23 ms    24 ms    23 ms  {END}\n".encode("cp866"),
+        [0.5, 23],
+    ),
+    "Juniper with AS numbers": (
+        f"traceroute to {END} ({END}), 30 hops max, 52 byte packets\n 1  gw.example.org ({GW})  0.5 ms  0.4 ms\n"
+        f" 2  core ({NEXT}) [AS  64501]  10.5 ms  10.4 ms\n     MPLS Label=299824 CoS=0 TTL=1 S=0\n"
+        f"     MPLS Label=16 CoS=0 TTL=1 S=1\n 3  * * *\n 4  {END} ({END}) [AS  64502]  20.5 ms  20.4 ms\n",
+        [0.4, 10.4, None, 20.4],
+    ),
+    "Cisco NX-OS": (
+        f"traceroute to {END} ({END}), 30 hops max, 40 byte packets\n 1  {GW} ({GW})  1.049 ms  0.77 ms\n"
+        f" 2  {NEXT} ({NEXT}) (AS 64501)  10.5 ms  10.4 ms\n      [Label=24002 E=0 TTL=1 S=1]\n"
+        f" 3  {END} ({END}) (AS 64502)  20.5 ms *\n",
+        [0.77, 10.4, 20.5],
+    ),
+    "Cisco ASA": (
+        f"Type escape sequence to abort.\nTracing the route to {END}\n\n 1  {GW} 0 msec 0 msec 10 msec\n 2   *  *  * \n"
+        f" 3  {END} 20 msec 20 msec\n",
+        [0.5, None, 20],
+    ),
+    "busybox": (
+        f"traceroute to example.net ({END}), 30 hops max, 46 byte packets\n 1  gw.lan ({GW})  0.005 ms  0.008 ms\n"
+        f" 2  *  *  *\n 3  {END} ({END})  20.400 ms  *\n",
+        [0.005, None, 20.4],
+    ),
     "paris-traceroute, old": (
         f"traceroute [(198.51.100.10:33456) -> ({END}:33457)], protocol udp, algo hopbyhop, duration 5 s\n"
         f" 1  {GW} ({GW})   0.512 ms   0.490 ms \n 2  *  *  *\n 3P {NEXT} ({NEXT})   10.9 ms   10.8 ms\n"
@@ -91,6 +128,11 @@ TRACES = {
         f"traceroute to example.net ({END}), 64 hops max\n  1   {GW}  0.512ms  0.400ms  0.398ms \n"
         f"  2   {END}  20.5ms  20.4ms \n",
         [0.398, 20.4],
+    ),
+    "inetutils with names": (
+        f"traceroute to example.net ({END}), 64 hops max\n  1   {GW} (gw.example.org)  0.512ms  0.400ms \n"
+        f"  2   {END} (example.net)  20.5ms  20.4ms \n",
+        [0.4, 20.4],
     ),
     "tcptraceroute": (
         "Selected device eth0, address 198.51.100.10, port 51234 for outgoing packets\n"
@@ -118,6 +160,12 @@ TRACES = {
         f"  1.|-- {GW}               0.0%    10    0.4   0.5   0.4   0.9   0.1\n"
         f"        [MPLS: Lbl 24001 TC 0 S u TTL 1]\n        203.0.113.2\n"
         f"  2.|-- {END}                 0.0%    10   80.3  80.5  80.1  82.0   0.4\n",
+        [0.4, 80.1],
+    ),
+    "mtr with other columns": (
+        "HOST: client              Loss%  Drop   Rcv   Snt  Last  Best   Avg  Wrst StDev Gmean Jttr Javg Jmax Jint\n"
+        f"  1.|-- {GW}        0.0%     0    10    10   0.4   0.4   0.5   0.9   0.1   0.4  0.1  0.1  0.2  0.5\n"
+        f"  2.|-- {END}          0.0%     0    10    10  80.3  80.1  80.5  82.0   0.4  80.4  0.1  0.1  0.2  0.5\n",
         [0.4, 80.1],
     ),
     "mtr's screen": (
@@ -160,6 +208,48 @@ PINGS = {
         f"Statistiques Ping pour {END}:\n    Paquets : envoyés = 2, reçus = 2, perdus = 0 (perte 0%),\n"
         "Durée approximative des boucles en millisecondes :\n    Minimum = 40ms, Maximum = 41ms, Moyenne = 40ms\n",
         (40, 2, 0),
+    ),
+    "Windows in Japanese, code page 932": (
+        f"\nexample.net [{END}]に ping を送信しています 32 バイトのデータ:\n"
+        f"{END} からの応答: バイト数 =32 時間 =40ms TTL=54\n要求がタイムアウトしました。\n\n{END} の ping 統計:\n"
+        "    パケット数: 送信 = 2、受信 = 1、損失 = 1 (50% の損失)、\nラウンド トリップの概算時間 (ミリ秒):\n"
+        "    最小 = 40ms、最大 = 40ms、平均 = 40ms\n".encode("cp932"),
+        (40, 2, 1),
+    ),
+    "Windows in Chinese": (
+        f"\n正在 Ping example.net [{END}] 具有 32 字节的数据:\n"
+        f"来自 {END} 的回复: 字节=32 时间=40ms TTL=54\n请求超时。\n"
+        f"\n{END} 的 Ping 统计信息:\n    数据包: 已发送 = 2，已接收 = 1，丢失 = 1 (50% 丢失)，\n"
+        "往返行程的估计时间(以毫秒为单位):\n    最短 = 40ms，最长 = 40ms，平均 = 40ms\n",
+        (40, 2, 1),
+    ),
+    "Windows in Russian, code page 866": (
+        f"\nОбмен пакетами с example.net [{END}] с 32 байтами данных:\n"
+        f"Ответ от {END}: число байт=32 время=40мс TTL=54\n"
+        f"Превышен интервал ожидания для запроса.\n\nСтатистика Ping для {END}:\n"
+        "    Пакетов: отправлено = 2, получено = 1, потеряно = 1\n    (50% потерь)\n"
+        "    Минимальное = 40мсек, Максимальное = 40 мсек, Среднее = 40 мсек\n".encode("cp866"),
+        (40, 2, 1),
+    ),
+    "Windows in Spanish": (
+        f"\nHaciendo ping a example.net [{END}] con 32 bytes de datos:\n"
+        f"Respuesta desde {END}: bytes=32 tiempo<1m TTL=64\n"
+        f"Tiempo de espera agotado para esta solicitud.\n\nEstadísticas de ping para {END}:\n"
+        "    Paquetes: enviados = 2, recibidos = 1, perdidos = 1\n    (50% perdidos),\n",
+        (0.5, 2, 1),
+    ),
+    "Linux in French": (
+        f"PING example.net ({END}) 56(84) octets de données.\n"
+        f"64 octets de example.net ({END}) : icmp_seq=1 ttl=54 temps=40.1 ms\n\n--- statistiques ping example.net ---\n"
+        "2 paquets transmis, 1 reçus, 50% paquets perdus, temps 2003 ms\n"
+        "rtt min/moy/max/mdev = 40.100/40.100/40.100/0 ms\n",
+        (40.1, 2, 1),
+    ),
+    "Linux in German": (
+        f"PING example.net ({END}) 56(84) Bytes an Daten.\n64 Bytes von {END}: icmp_seq=1 ttl=54 Zeit=40,1 ms\n\n"
+        "--- example.net Ping-Statistiken ---\n2 Pakete übertragen, 1 empfangen, 50% packet loss, time 2003ms\n"
+        "rtt min/avg/max/mdev = 40,100/40,100/40,100/0,000 ms\n",
+        (40.1, 2, 1),
     ),
     "Windows below a millisecond": (
         f"\nPinging {END} with 32 bytes of data:\nReply from {END}: bytes=32 time<1ms TTL=64\nRequest timed out.\n\n"

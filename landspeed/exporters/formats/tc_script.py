@@ -15,7 +15,7 @@ state="/run/landspeed-$dev" # the device's offloads and MTU as they were
 
 offloads_off() {
 \t[ -e "$state" ] || { ethtool -k "$dev" | grep -E '^(tcp-seg|generic-seg|generic-rec)'; \\
-\t\tcat "/sys/class/net/$dev/mtu"; } > "$state"
+\t\tip -o link show dev "$dev" | sed -n 's/.* mtu \\([0-9]*\\) .*/\\1/p'; } > "$state"
 \t# A super-packet would be delayed, lost and queued as one: segments are made before the qdiscs.
 \tethtool -K "$dev" tso off gso off gro off
 }

@@ -16,7 +16,7 @@ from landspeed.scenario.traces.trace_file import TraceSource
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, examples=["chicago"])]
-Framing = Literal["ethernet", "pos"]
+Framing = Literal["ethernet", "pos", "vlan", "qinq", "mpls", "pppoe", "gre", "vxlan", "wireguard", "ipsec"]
 
 
 class BusSection(Section):
@@ -130,6 +130,8 @@ class LinkSection(DirectionSection):
         description="Largest IP packet, 576 B (IPv6: 1280 B) to 65535 B; default: the file's. A path has the smallest",
     )
     framing: Framing | None = Field(
-        None, description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH)"
+        None,
+        description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH); on Ethernet, through IPv4: "
+        "vlan and mpls 42, qinq and pppoe 46, gre 62, vxlan 88, ipsec (ESP, AES-GCM) 92, wireguard 98; mtu is inside",
     )
     reverse: ReverseSection | None = Field(None, description="The other direction, where it differs")

@@ -50,6 +50,8 @@ def of_each_transfer_one(evidence: PathEvidence) -> None:
         kept[kept.index(twin)] = replace(
             twin,
             intervals=finer.intervals,
+            busy=twin.busy or each.busy,
+            mss_bytes=(twin if twin.captured_packets else each).mss_bytes or twin.mss_bytes,
             retransmits=finer.retransmits,
             max_rtt_s=finer.max_rtt_s,
             guessed_control=twin.guessed_control or each.guessed_control,

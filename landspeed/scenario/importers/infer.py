@@ -188,7 +188,7 @@ def _by_queue(made: InferredPath, parts: Sequence[GoodputInterval], base_s: floa
     assert transfer is not None
     highest_s = max(each.rtt_s for each in parts if each.rtt_s is not None)
     enough_s = base_s + STANDING * (highest_s - base_s)
-    busy = [
+    busy = [each.rate_bps for each in transfer.busy] or [
         each.rate_bps
         for before, each in zip([None, *parts], parts, strict=False)
         if (each.rtt_s or 0.0) >= enough_s and (before is None or (before.rtt_s or 0.0) >= enough_s)
@@ -196,12 +196,16 @@ def _by_queue(made: InferredPath, parts: Sequence[GoodputInterval], base_s: floa
     busy = busy or [max(each.rate_bps for each in parts)]
     # What a program wrote comes in blocks, so only their mean tells; what was acknowledged has less where the queue ran
     # empty within an interval, which the median leaves out.
-    average = statistics.median if transfer.captured_packets else statistics.fmean
-    share, rate = made.wire_share, average(busy) or transfer.goodput_bps
+    if transfer.busy:
+        average_bps = statistics.fmean(busy, [each.end_s - each.start_s for each in transfer.busy])
+    else:
+        average_bps = statistics.median(busy) if transfer.captured_packets else statistics.fmean(busy)
+    share, rate = made.wire_share, average_bps or transfer.goodput_bps
     half = _half(busy) if len(busy) > 1 else 0.05 * rate
     made.bound_by, made.rate_known = limits.LINE_RATE, True
     made.why = f"its round trips grew from {base_s * 1e3:.4g} to {highest_s * 1e3:.4g} ms: a queue stood on the path"
-    what = f"goodput {rate_text(rate)} in {len(busy)} intervals with a queue, × {share:.4f} for headers and framing"
+    times = f"{len(busy)} interval{'s' * (len(busy) > 1)}"
+    what = f"goodput {rate_text(rate)} in {times} with a queue, × {share:.4f} for headers and framing"
     made.rate = Figure(rate * share, f"{transfer.source}: {what}", half * share, half * share)
     peak_s = max(highest_s, transfer.max_rtt_s or 0.0)
     size = (peak_s - base_s) * made.rate.value / 8

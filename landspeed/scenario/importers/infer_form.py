@@ -65,6 +65,9 @@ class InferredPath:
 
     @property
     def wire_share(self) -> float:
-        """Bits on the line for each bit of payload."""
-        version = self.transfer.ip_version if self.transfer else 4
-        return (self.mtu_bytes + ph.ETHERNET_FRAMING) / ph.mss_bytes(self.mtu_bytes, version)
+        """Bits on the line for each bit of payload; time stamps of TCP are in it unless packets show that none were."""
+        transfer = self.transfer
+        payload = ph.mss_bytes(self.mtu_bytes, transfer.ip_version if transfer else 4)
+        if transfer and transfer.captured_packets and transfer.mtu_bytes in (None, self.mtu_bytes):
+            payload = transfer.mss_bytes or payload
+        return (self.mtu_bytes + ph.ETHERNET_FRAMING) / payload

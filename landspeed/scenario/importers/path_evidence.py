@@ -59,6 +59,7 @@ class MeasuredTransfer:
         captured_at: which end, of a packet capture; `captured_packets` of data, of which `overtaken` came before
             others that were sent earlier, and `needless` were sent again although they had come.
         guessed_control: from what was in flight, with the reason.
+        busy: times in which a queue stood without a break, where packets tell it.
     """
 
     source: str
@@ -87,6 +88,7 @@ class MeasuredTransfer:
     min_rtt_s: float | None = None
     max_rtt_s: float | None = None
     intervals: tuple[GoodputInterval, ...] = ()
+    busy: tuple[GoodputInterval, ...] = ()
     when: str = ""
     captured_at: str = ""
     captured_packets: int = 0

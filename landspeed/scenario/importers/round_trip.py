@@ -61,7 +61,7 @@ def round_trip(evidence: PathEvidence, transfer: MeasuredTransfer | None, mtu: i
     told.sort(key=lambda pair: pair[1].value)
     if not told:
         raise MeasurementError(
-            "no round-trip time in these files; add a traceroute, `ss -ti`, a ping of pScheduler, or iperf3's JSON of "
+            "no round-trip time in these files; add a ping, a traceroute, what `ss -ti` printed, or iperf3's JSON of "
             "the sending end"
         )
     own, delay = told[0]
@@ -113,6 +113,9 @@ def _candidates(
         if seen:
             # It may be that of the handshake: beside others it is an upper bound only with that one's small packets.
             yield told(min(seen), HANDSHAKE if others else full, f"{transfer.source}: {OWN_QUEUE}")
+    for socket in evidence.sockets:
+        if socket.rtt_s and not socket.min_rtt_s:  # ss of before 2016
+            yield told(socket.rtt_s, HANDSHAKE if others else full, f"{socket.source}: {OWN_QUEUE}")
 
 
 def _last_resorts(evidence: PathEvidence) -> Iterator[tuple[Figure, Figure]]:

@@ -65,7 +65,7 @@ class Link:
     a: str
     b: str
     mtu_bytes: int
-    framing: Literal["ethernet", "pos"]
+    framing: str
     framing_bytes: int
     distance_m: int | None = None
     forward: Direction

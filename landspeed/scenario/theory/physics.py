@@ -10,7 +10,18 @@ from collections.abc import Iterable
 
 ETHERNET_FRAMING = 38  # IEEE 802.3: preamble and start 8, header 14, FCS 4, gap 12
 POS_FRAMING = 9  # RFC 2615, 1662: flag 1, address 1, control 1, protocol 2, FCS 4
-FRAMING_BYTES = {"ethernet": ETHERNET_FRAMING, "pos": POS_FRAMING}
+FRAMING_BYTES = {
+    "ethernet": ETHERNET_FRAMING,
+    "pos": POS_FRAMING,
+    "vlan": ETHERNET_FRAMING + 4,  # IEEE 802.1Q: tag 4
+    "qinq": ETHERNET_FRAMING + 8,  # IEEE 802.1ad: two tags
+    "mpls": ETHERNET_FRAMING + 4,  # RFC 3032: a label
+    "pppoe": ETHERNET_FRAMING + 8,  # RFC 2516: PPPoE 6, PPP 2
+    "gre": ETHERNET_FRAMING + 24,  # RFC 2784: IPv4 20, GRE 4
+    "vxlan": ETHERNET_FRAMING + 50,  # RFC 7348: IPv4 20, UDP 8, VXLAN 8, inner Ethernet 14
+    "wireguard": ETHERNET_FRAMING + 60,  # IPv4 20, UDP 8, header 16, tag 16; a packet below the MTU has up to 15 more
+    "ipsec": ETHERNET_FRAMING + 54,  # RFC 4303, 4106: IPv4 20, ESP 8, IV 8, trailer 2, tag 16; up to 3 of padding more
+}
 IP_HEADER = {4: 20, 6: 40}  # RFC 791, RFC 8200
 TCP_HEADER = 20  # RFC 9293
 TCP_TIMESTAMPS = 12  # RFC 7323: 10 and two of padding

@@ -59,9 +59,14 @@ class Script:
     stdin: bytes | None = None
 
     @property
+    def is_file(self) -> bool:
+        """True for a script, False for the words of `mn`."""
+        return bool(self.words) and not self.words[0].startswith("-")
+
+    @property
     def command(self) -> list[str]:
         """Words after those that start it: this Python, and of `mn` its program."""
-        if self.words and not self.words[0].startswith("-"):
+        if self.is_file:
             return [sys.executable, *self.words]
         return [sys.executable, str(Path(sys.prefix, "bin", "mn")), *self.words]
 
@@ -81,6 +86,11 @@ def new_run_folder(script: Script, parent: Path | None) -> Path:
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror}; give another folder with --out") from error
     return folder
+
+
+def _own_folder(script: Script) -> str:
+    """The folder of the script, in which Python looks for its modules, too."""
+    return str((script.folder / script.words[0]).resolve().parent)
 
 
 def run_script(
@@ -107,7 +117,7 @@ def run_script(
         mode="script",
         clock="real" if options.clock == "real" else "virtual",
         spin_cost_ns=options.spin_cost or 0,
-        visible=machine.visible_folders(),
+        visible=[*machine.visible_folders(), *([_own_folder(script)] if script.is_file else [])],
         command=script.command,
         cwd=str(script.folder),
         environment={

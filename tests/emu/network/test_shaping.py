@@ -21,8 +21,9 @@ SIGMAS = 5
 
 @pytest.mark.parametrize("fidelity", ["packets", "super-packets"])
 def test_each_link_carries_exactly_its_line_rate(tmp_path: Path, fidelity: str) -> None:
-    """100, 10 and 1 Gbit/s, Ethernet and POS framing; forward a token bucket (it can queue), back netem's rate."""
+    """100, 10 and 1 Gbit/s, three framings; forward a token bucket (it can queue), back netem's rate."""
     kinds = [(rate, framing) for rate in ("100 Gbit/s", "10 Gbit/s", "1 Gbit/s") for framing in ("ethernet", "pos")]
+    kinds.append(("1 Gbit/s", "vxlan"))
     links = [
         {"one_way_delay": "1 ms", "line_rate": rate, "framing": framing, "queue": "90 MB"} for rate, framing in kinds
     ]

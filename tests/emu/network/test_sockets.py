@@ -40,6 +40,7 @@ sleep 1
 date +%s.%N
 sleep 1
 wc -l </tmp/packets; md5sum </tmp/packets
+echo {{}} > "$QLOGDIR/one.sqlog"
 """
 
 
@@ -96,9 +97,11 @@ def test_nothing_in_the_guest_changes_when_it_is_sampled(path_file: Path, tmp_pa
         assert done.returncode == 0, done.stderr
         found.append(done.stdout)
         if interval:
-            files = sorted((tmp_path / f"s{number}").iterdir())
-            assert [file.name for file in files] == ["links.parquet", "sockets.parquet"]
-            samples.append(hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest())
+            kept = tmp_path / f"s{number}"
+            assert {file.name for file in kept.iterdir()} == {"links.parquet", "sockets.parquet", "own-logs"}
+            assert (kept / "own-logs" / "one.sqlog").read_text() == "{}\n"  # the program's, of its own connections
+            content = b"".join(file.read_bytes() for file in sorted(kept.glob("*.parquet")))
+            samples.append(hashlib.sha256(content).hexdigest())
     assert found == found[:1] * 4
     assert int(found[0].splitlines()[1]) > 2000  # packets that were captured
     assert samples[0] == samples[1]

@@ -19,6 +19,8 @@ BIN_NS = 50_000_000
 SLICE_NS = 5_000_000
 MSS, SCALE, SACK, TIMESTAMPS = 2, 3, 5, 8
 FIN, SYN, RST, ACK = 1, 2, 4, 16
+STANDS = 0.25  # of the most that a packet waited: while they wait so long, the line is busy
+QUEUE_NS = 500_000  # an RTT less above the least is no queue
 EARLY = 0.9  # of a round trip: nothing that is lost is sent again sooner
 _USUAL_OPTIONS = b"\x01\x01\x08\x0a"
 _TWO = struct.Struct(">II").unpack_from
@@ -45,6 +47,41 @@ class LossEpisode:
     flight: int
     end_ns: int = 0
     timed_out: bool = False
+
+
+@dataclass(slots=True)
+class BusyTime:
+    """Times in which a queue stood at the bottleneck without a break: what was acknowledged meanwhile is its rate.
+
+    A packet with a round trip well above the least waited for others; so the line was busy from one such packet to the
+    next. A time counts that lasted a round trip and more, for within one a burst waits for itself.
+
+    Attributes:
+        times: (from, until, bytes) of each.
+    """
+
+    times: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
+    most_ns: int = 0
+    from_ns: int = 0
+    until_ns: int = 0
+    bytes: int = 0
+
+    def add(self, now: int, size: int, rtt_ns: int, least_ns: int) -> None:
+        """Take an acknowledgment, and the least round trip up to now."""
+        self.most_ns = max(self.most_ns, rtt_ns)
+        if rtt_ns - least_ns < max(STANDS * (self.most_ns - least_ns), QUEUE_NS):
+            self.end(least_ns)
+        elif not self.from_ns:
+            self.from_ns = self.until_ns = now
+        else:
+            self.until_ns = now
+            self.bytes += size
+
+    def end(self, least_ns: int) -> None:
+        """End the time that goes on, if one does."""
+        if self.until_ns - self.from_ns > max(least_ns, QUEUE_NS):
+            self.times.append((self.from_ns, self.until_ns, self.bytes))
+        self.from_ns = self.until_ns = self.bytes = 0
 
 
 @dataclass(slots=True)
@@ -87,6 +124,7 @@ class ConnectionHalf:
     stamps: deque[tuple[int, int]] = field(default_factory=deque[tuple[int, int]])  # of acknowledgments of this way
     recover: int = -1
     sacked: SackedHoles = field(default_factory=SackedHoles)
+    busy: BusyTime = field(default_factory=BusyTime)
 
 
 def _bin(bins: dict[int, Bin], now: int) -> Bin:
@@ -264,14 +302,16 @@ class Connection:
         if acked > way.next:
             way.unseen += acked - way.next - 1  # a FIN counts for one
             way.next = acked
-        part.acked += acked - way.acked
+        size = acked - way.acked
+        part.acked += size
         way.acked = acked
         if way.recover >= 0:
+            way.busy.end(way.ahead_ns or 0)
             if acked >= way.recover:
                 way.recover = -1
                 way.episodes[-1].end_ns = now
         else:
-            self._returned(way, part, acked, now)
+            self._returned(way, part, size, now)
         place = now // SLICE_NS
         way.flights[place] = max(way.flights.get(place, 0), way.next - acked)
 
@@ -287,9 +327,9 @@ class Connection:
         return (begin - outer) & _ALL < _HALF and (last - end) & _ALL < _HALF
 
     @staticmethod
-    def _returned(way: ConnectionHalf, part: Bin, acked: int, now: int) -> None:
+    def _returned(way: ConnectionHalf, part: Bin, size: int, now: int) -> None:
         sent_ns = -1
-        while way.waiting and way.waiting[0][0] <= acked:
+        while way.waiting and way.waiting[0][0] <= way.acked:
             sent_ns = way.waiting.popleft()[1]
         if sent_ns < 0:
             return
@@ -299,6 +339,7 @@ class Connection:
         way.rtts += 1
         if way.ahead_ns is None or rtt_ns < way.ahead_ns:
             way.ahead_ns = rtt_ns
+        way.busy.add(now, size, rtt_ns, way.ahead_ns)
 
     @staticmethod
     def _echoed(way: ConnectionHalf, now: int, echo: int) -> None:

@@ -7,7 +7,7 @@ import ipaddress
 import math
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from landspeed.base.captures import MAGICS, SECTION, Capture, CaptureError
@@ -162,6 +162,7 @@ class _Captured:
             min_rtt_s=None if self.handshake_ns else least,
             max_rtt_s=most,
             intervals=tuple(self._intervals(step_ns)),
+            busy=tuple(self._busy()),
         )
         self._say(needless, resent, packets)
         sockets: list[Socket] = []
@@ -240,6 +241,16 @@ class _Captured:
                 )
             )
         return found
+
+    def _busy(self) -> Iterator[GoodputInterval]:
+        """Times in which a queue stood throughout; of several connections none tells what the others had meanwhile."""
+        if len(self.ways) > 1:
+            return
+        busy = self.ways[0].busy
+        busy.end(self.ways[0].ahead_ns or 0)
+        for from_ns, until_ns, size in busy.times:
+            start_s, end_s = ((each - self.begin_ns) / 1e9 for each in (from_ns, until_ns))
+            yield GoodputInterval(start_s, end_s, size * 8 / (end_s - start_s))
 
     @staticmethod
     def _scale(connection: Connection, way: ConnectionHalf) -> int | None:

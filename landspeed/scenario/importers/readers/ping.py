@@ -11,14 +11,20 @@ from landspeed.scenario.importers.registry import Reader
 
 WHAT = "what `ping -c 20 HOST` printed"
 BELOW_SHARE = 0.5  # Windows' "<1ms" counts as half of it, as in traceroute.py
-_TIME = re.compile(r"(?:time|zeit|temps|tiempo|tempo|durata|\w+)(=|<)\s?(\d{1,7}(?:[.,]\d{1,6})?) ?ms\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"\S ?(=|<)\s?(\d{1,7}(?:[.,]\d{1,6})?) ?(?:ms\b|[^\s\d=<]{1,6}(?= +TTL=))", re.IGNORECASE
+)  # Windows' unit in words of any language, in whatever code page
 _ANSWER = re.compile(r"\bttl[=:]\s?\d+|\bhlim[=:]\s?\d+|::?[0-9a-f]*:.*[=<]\d+ ?ms|icmp_seq=\d+\. time=", re.IGNORECASE)
-_LEAST = re.compile(r"(?:rtt|round-trip|,) +(?:\(ms\) +)?min/avg/max\S* = (\d{1,7}(?:\.\d{1,6})?)/")
-_COUNT = re.compile(r"(\d{1,9}) packets transmitted, (\d{1,9})(?: packets)? received")
-_WINDOWS = re.compile(r"=\s*(\d{1,9}),[^=]{1,20}=\s*(\d{1,9}),[^=]{1,20}=\s*(\d{1,9})\s*\(\d+\s?%")
+_LEAST = re.compile(r"(?:rtt|round-trip|,) +(?:\(ms\) +)?min/\w+/max\S* = (\d{1,7}(?:[.,]\d{1,6})?)/")
+_COUNT = re.compile(
+    r"(\d{1,9}) packets transmitted, (\d{1,9})(?: packets)? received"
+    r"|^---.*---\s*\n(\d{1,9}) [^\d,\n]+, (\d{1,9}) [^\d,\n]+, ",  # in other languages
+    re.MULTILINE,
+)
+_WINDOWS = re.compile(r"=\s*(\d{1,9})[^=\d]{1,20}=\s*(\d{1,9})[^=\d]{1,20}=\s*(\d{1,9})\s*\(\d+\s?%")
 _CISCO = re.compile(r"\((\d{1,7})/(\d{1,7})\)(?:, round-trip min/avg/max = (\d{1,7})/)?")
 _FPING = re.compile(r"xmt/rcv/%loss = (\d{1,9})/(\d{1,9})/")
-_TARGET = re.compile(r"^(?:PING6?|\S+.*?) (\S+?) ?[\[(]([0-9A-Fa-f.:]+)[\])]", re.MULTILINE)
+_TARGET = re.compile(r"^(?:(?:PING6?|\S+.*?) )?(\S+?) ?[\[(]([0-9A-Fa-f.:]+)[\])]", re.MULTILINE)
 
 
 def read_ping(file: Path) -> PathEvidence:
@@ -39,12 +45,15 @@ def read_ping(file: Path) -> PathEvidence:
     cisco = _CISCO.search(text) if "Success rate" in text else None
     sent, got = len(times), len(times)
     if count:
-        sent, got = int(count[1]), int(count[2])
+        sent, got = (int(each) for each in count.groups() if each)
     elif windows:
         sent, got = int(windows[1]), int(windows[2])
     elif cisco:
         sent, got = int(cisco[2]), int(cisco[1])
-    told = [*([plain_number(least[1])] if least else times), *([float(cisco[3])] if cisco and cisco[3] else [])]
+    told = [
+        *([plain_number(least[1].replace(",", "."))] if least else times),
+        *([float(cisco[3])] if cisco and cisco[3] else []),
+    ]
     known = [ms for ms in told if ms > 0]
     if not known or not sent:
         raise MeasurementError(f"{file}: no answer to a ping with a time; give {WHAT}, of a host that answers")
@@ -56,8 +65,8 @@ def read_ping(file: Path) -> PathEvidence:
 
 
 _LIKE = re.compile(
-    r"^PING6? |packets transmitted, |\bicmp_seq=|[=<]\d+ ?ms TTL=|xmt/rcv/%loss = |Success rate is \d+ percent"
-    r"|^Ping\w* .*[\[(]",
+    r"^PING6? |packets transmitted, |\bicmp_seq=|[=<]\s?\d+ ?[^\s\d=<]{1,6} +TTL=|xmt/rcv/%loss = "
+    r"|Success rate is \d+ percent|^Ping\w* .*[\[(]",
     re.MULTILINE,
 )
 READER = Reader("ping", "what ping prints", _LIKE.search, read_ping)

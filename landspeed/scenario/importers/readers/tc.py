@@ -1,4 +1,4 @@
-"""`tc -s qdisc`: the disciplines of a device on the path, their rate, queue and loss, and what they dropped."""
+"""`tc -s qdisc`, also as JSON (`-j`): the disciplines of a device, their rate, queue and loss, and what they dropped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ import re
 from pathlib import Path
 
 from landspeed.scenario.importers.path_evidence import MeasuredDiscipline, MeasurementError, PathEvidence
-from landspeed.scenario.importers.reading import plain_number, read_text
+from landspeed.scenario.importers.reading import (
+    member,
+    number,
+    plain_number,
+    positive,
+    read_json_list,
+    read_text,
+    text_of,
+    whole,
+)
 from landspeed.scenario.importers.registry import Reader
 
 WHAT = "what `tc -s qdisc show dev DEVICE` printed"
@@ -21,6 +30,8 @@ _LOSS = re.compile(r"(?<!\S)loss (?:random )?(\d{1,3}(?:\.\d{1,9})?)%")
 _SENT = re.compile(r"Sent \d{1,18} bytes (\d{1,15}) pkts? \(dropped (\d{1,15}),")
 _DECIMAL = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+COUNT_BYTES = ("tbf", "bfifo", "red")
+"""Their limit is in bytes, that of others in packets."""
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
@@ -30,6 +41,8 @@ def read_tc(file: Path) -> PathEvidence:
     Raises:
         MeasurementError: it has none.
     """
+    if read_text(file).lstrip().startswith("["):
+        return _by_json(file)
     found: list[MeasuredDiscipline] = []
     head: re.Match[str] | None = None
     place = "a device"  # lines of classes do not name it
@@ -48,6 +61,40 @@ def read_tc(file: Path) -> PathEvidence:
     return PathEvidence(disciplines=found)
 
 
+def _by_json(file: Path) -> PathEvidence:
+    """Rates of JSON are in bytes a second, a bucket's latency in µs, losses as shares."""
+    found: list[MeasuredDiscipline] = []
+    for each in read_json_list(file, WHAT):
+        options, drops = member(each, "options"), whole(each, "drops") or 0
+        rate = positive(options, "rate") or positive(options, "rate", "rate") or positive(options, "bandwidth")
+        latency_us, burst = positive(options, "lat"), number(options, "burst") or 0.0
+        limit, packets = positive(options, "limit"), None
+        if limit and text_of(each, "kind") not in COUNT_BYTES:
+            limit, packets = None, whole(limit)
+        elif limit is None and latency_us and rate:
+            limit = latency_us / 1e6 * rate + burst
+        if text_of(each, "kind"):
+            found.append(
+                _checked(
+                    file,
+                    MeasuredDiscipline(
+                        source=file.name,
+                        kind=text_of(each, "kind"),
+                        place=text_of(each, "dev") or "a device",
+                        rate_bps=rate * 8 if rate else None,
+                        limit_bytes=round(limit) if limit else None,
+                        limit_packets=packets,
+                        loss=positive(options, "loss-random", "loss"),
+                        dropped=drops,
+                        packets=whole(each, "packets") or 0,
+                    ),
+                )
+            )
+    if not found:
+        raise MeasurementError(f"{file}: no discipline of tc; give {WHAT}")
+    return PathEvidence(disciplines=found)
+
+
 def _bits(match: re.Match[str]) -> float:
     prefix = match[2].rstrip("i")
     return plain_number(match[1]) * (_BINARY if match[2].endswith("i") else _DECIMAL)[prefix]
@@ -58,31 +105,39 @@ def _discipline(file: Path, head: re.Match[str], place: str, counts: tuple[int, 
     text = head[3]
     rate = _CEIL.search(text) or _RATE.search(text)
     rate_bps = _bits(rate) if rate else None
-    if rate_bps is not None and not 1e3 <= rate_bps <= 1e12:
-        raise MeasurementError(f"{file}: {rate_bps:g} bit/s is no rate of a line; give {WHAT}, unchanged")
     size, burst, latency = _BYTES.search(text), _BURST.search(text), _LATENCY.search(text)
     limit = round(plain_number(size[1]) * _BINARY[size[2]]) if size else None
     if limit is None and latency and rate_bps:  # tbf prints its limit as the time that it takes
         bucket = plain_number(burst[1]) * _BINARY[burst[2]] if burst else 0.0
         limit = round(plain_number(latency[1]) * _SECONDS[latency[2]] * rate_bps / 8 + bucket)
     count, loss = _PACKETS.search(text), _LOSS.search(text)
-    share = plain_number(loss[1]) / 100 if loss else None
+    return _checked(
+        file,
+        MeasuredDiscipline(
+            source=file.name,
+            kind=head[1],
+            place=place,
+            rate_bps=rate_bps,
+            limit_bytes=limit,
+            limit_packets=int(count[1]) or None if count and not size else None,
+            loss=plain_number(loss[1]) / 100 if loss else None,
+            dropped=counts[1],
+            packets=counts[0],
+        ),
+    )
+
+
+def _checked(file: Path, found: MeasuredDiscipline) -> MeasuredDiscipline:
+    """The same. Raises MeasurementError: a figure is none of a path."""
+    rate_bps, limit, share = found.rate_bps, found.limit_bytes, found.loss
+    if rate_bps is not None and not 1e3 <= rate_bps <= 1e12:
+        raise MeasurementError(f"{file}: {rate_bps:g} bit/s is no rate of a line; give {WHAT}, unchanged")
     if (limit is not None and not 0 < limit <= 2**40) or (share is not None and share >= 1):
         raise MeasurementError(
             f"{file}: a queue of {limit} B, a loss of {share}: none of a path; give {WHAT}, unchanged"
         )
-    return MeasuredDiscipline(
-        source=file.name,
-        kind=head[1],
-        place=place,
-        rate_bps=rate_bps,
-        limit_bytes=limit,
-        limit_packets=int(count[1]) or None if count and not size else None,
-        loss=share,
-        dropped=counts[1],
-        packets=counts[0],
-    )
+    return found
 
 
-_LIKE = re.compile(r"^(?:qdisc|class) \S+ \S+", re.MULTILINE)
+_LIKE = re.compile(r'^(?:qdisc|class) \S+ \S+|\{\s*"kind"\s*:\s*"\w+",\s*"handle"\s*:', re.MULTILINE)
 READER = Reader("tc", "what `tc -s qdisc` prints", _LIKE.search, read_tc)

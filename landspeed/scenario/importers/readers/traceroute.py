@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence, Traceroute, TracerouteHop
+from landspeed.scenario.importers.peers import is_address
 from landspeed.scenario.importers.reading import read_text
 from landspeed.scenario.importers.registry import Reader
 
@@ -16,14 +17,15 @@ _HEAD = re.compile(
 )
 _LINE = re.compile(r"\s*(\d{1,3})P?\s+(\S.*)")
 _TIME = re.compile(r"(<?)\s*(\d+(?:\.\d+)?)\s*(?:ms(?:ec)?|мс)\b")
+_SHORT = re.compile(r"<1 \S{1,8}(?=\s)")  # Windows' unit, in words of any language, in whatever code page
 _MTR = re.compile(
-    r"\s*(\d{1,3})\.\s*(?:\|--|\|-)?\s*(?:AS\S+\s+)?(\S+)(?:\s+\(([0-9A-Fa-f.:]+)\))?\s+[\d.]+%?\s+\d+"
-    r"((?:\s+[\d.]+){3,})\s*"
+    r"\s*(\d{1,3})\.\s*(?:\|--|\|-)?\s*(?:AS\S+\s+)?(\S+)(?:\s+\(([0-9A-Fa-f.:]+)\))?((?:\s+[\d.]+%?){4,})\s*"
 )
 _WINMTR = re.compile(r"\|\s+(\S.*?) -\s+\d{1,3} \|\s+\d+ \|\s+\d+ \|\s+(\d{1,7}) \|(?:\s+\d+ \|){3}")
-_MTR_HEAD = re.compile(r"Loss%\s+Snt\s+(.+)")
+_MTR_HEAD = re.compile(r"(?<=\s)(Loss%(?:\s+[A-Z][A-Za-z]+)+)\s*$")
 _NAME = re.compile(r"([^\s()\[\]*<]+)\s+[(\[]([0-9A-Fa-f.:%a-z]+)[)\]]")
 _ADDRESS = re.compile(r"(?<![\w.])((?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w.])")
+_FITS = re.compile(r"\bF=(\d{3,5})\b")  # `traceroute --mtu`
 _NOTE = re.compile(r"\[(?:MPLS|AS)\b[^\]]*\]|<MPLS:[^>]*>")
 BELOW_SHARE = 0.5  # "<1 ms" counts as half of it, as in fit_traceroute.py
 
@@ -58,11 +60,14 @@ def read_traceroute(file: Path) -> PathEvidence:
         )
     whole = [hops.get(number, (TracerouteHop("", ()), "")) for number in range(1, max(answered) + 1)]
     name, told = (head[1] or head[3] or head[5], head[2] or head[3] or head[6] or "") if head else ("", "")
+    if not head and (only := _ADDRESS.search(next((line for line in lines if line.strip()), ""))):
+        name = told = only[1]  # Windows, in its own language, of an address
     target = told or name
     reached = bool(target) and target in (whole[-1][1], whole[-1][0].label.split(" ")[0])
     address = told or (whole[-1][1] if reached else "")
     named = name or whole[-1][0].label
-    return PathEvidence(traces=[Traceroute(file.name, named, tuple(hop for hop, _ in whole), reached, address)])
+    mtu = min((int(each) for line in lines for each in _FITS.findall(line)), default=None)
+    return PathEvidence(traces=[Traceroute(file.name, named, tuple(hop for hop, _ in whole), reached, address, mtu)])
 
 
 def _mtr(lines: list[str], columns: list[str], file: Path) -> PathEvidence:
@@ -112,12 +117,13 @@ def _ms(text: str, below: str = "") -> float:
 
 def _hop(text: str) -> tuple[TracerouteHop, str]:
     """A line after its number: the hop, and the address of the router that answered first."""
+    text = _SHORT.sub("<1 ms", text)
     times = tuple(_ms(ms, below) for below, ms in _TIME.findall(text))
     if not times:
         return TracerouteHop("", ()), ""
     text = _NOTE.sub(" ", text)
     if named := _NAME.search(text):
-        name, address = named[1], named[2]
+        name, address = (named[2], named[1]) if is_address(named[1]) else (named[1], named[2])
         return TracerouteHop(f"{name} [{address}]" if name != address else address, times), address
     found = _ADDRESS.search(_TIME.sub(" ", text))
     address = found[1] if found else ""
@@ -125,8 +131,8 @@ def _hop(text: str) -> tuple[TracerouteHop, str]:
 
 
 _LIKE = re.compile(
-    r"^traceroute6? to |^(?:\S*[Tt]racing|Type escape).*(?:route|trace)|Loss%\s+Snt|WinMTR statistics"
-    r"|^\s{1,2}1\s+\S.*\d\s?(?:ms(?:ec)?|мс)\b",
+    r"^traceroute6? to |^(?:\S*[Tt]racing|Type escape).*(?:route|trace)|\sLoss%\s+[A-Z]|WinMTR statistics"
+    r"|^\s{1,2}1\s+\S.*\d\s?(?:ms(?:ec)?|мс)\b|^\s{1,3}1(?:\s+(?:<?\d{1,5} [^\s\d]{1,8}|\*)){3}\s+\S",
     re.MULTILINE,
 )
 READER = Reader("traceroute", "a traceroute, a tracert or mtr's report", _LIKE.search, read_traceroute)

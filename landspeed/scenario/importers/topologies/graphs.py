@@ -1,10 +1,11 @@
-"""Maps of the Topology Zoo (GML and GraphML) and of SNDlib (its native XML)."""
+"""Maps of the Topology Zoo (GML and GraphML) and of SNDlib (its native form and its XML)."""
 
 from __future__ import annotations
 
+import html
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,9 @@ from landspeed.scenario.importers.path_evidence import MeasurementError
 from landspeed.scenario.importers.topologies.topology import MapLink, MapNode, MapWay, Topology
 
 RATE_KEYS = ("LinkSpeedRaw", "bandwidth", "capacity")
+_SECTION = re.compile(r"^(NODES|LINKS) \(\s*\n(.*?)^\)", re.MULTILINE | re.DOTALL)
+_NODE = re.compile(r"^\s*(\S+) \(\s*(\S+)\s+(\S+)\s*\)", re.MULTILINE)
+_LINK = re.compile(r"^\s*\S+ \(\s*(\S+)\s+(\S+)\s*\)\s+(\S+)(?:\s+[\d.]+){0,3}(?:\s+\(([^)]*)\))?", re.MULTILINE)
 _TOKEN = re.compile(r'"([^"]*)"|([\[\]])|([^\s\[\]"]+)')
 Pairs = list[tuple[str, Any]]
 
@@ -78,6 +82,29 @@ def read_graphml(file: Path, text: str) -> Topology:
     return _of(file, str(title), nodes, edges)
 
 
+def read_sndlib_native(file: Path, text: str) -> Topology:
+    """A network of SNDlib in its native form: `LINKS ( L1 ( Oslo Bergen ) 40.00 … )`.
+
+    Raises:
+        MeasurementError: it has no links.
+    """
+    plain = re.sub(r"#.*", "", text)
+    sections = dict(_SECTION.findall(plain))
+    found = _NODE.findall(sections.get("NODES", ""))
+    nodes = [{"id": name, "label": name, "Longitude": east, "Latitude": north} for name, east, north in found]
+    edges: list[dict[str, Any]] = []
+    for source, target, installed, modules in _LINK.findall(sections.get("LINKS", "")):
+        edges.append({"source": source, "target": target, **_capacity([installed], modules.split()[::2])})
+    return _of(file, file.stem, nodes, edges)
+
+
+def _capacity(installed: Iterable[str | None], modules: Iterable[str | None]) -> dict[str, float]:
+    """The capacity that a link has (Mbit/s), else the most that it can be given."""
+    told = [sum(_number(each) or 0 for each in installed), *(_number(each) or 0 for each in modules)]
+    mbps = told[0] or max(told)
+    return {"capacity": mbps * 1e6} if mbps > 0 else {}
+
+
 def read_sndlib(file: Path, text: str) -> Topology:
     """A network of SNDlib (Orlowski et al., Networks 2010) in its native XML; capacities are in Mbit/s.
 
@@ -94,16 +121,19 @@ def read_sndlib(file: Path, text: str) -> Topology:
         nodes = [{key: value for key, value in each.items() if key in ("id", "label")} for each in nodes]
     edges: list[dict[str, Any]] = []
     for link in (each for each in root.iter() if _plain(each) == "link"):
-        capacities = [float(_number(each.text) or 0) for each in link.iter() if _plain(each) == "capacity"]
-        rate = {"LinkSpeedRaw": max(capacities) * 1e6} if any(capacities) else {}
-        edges.append({"source": _text(link, "source"), "target": _text(link, "target"), **rate})
+        installed, modules = (
+            [each.text for of in link.iter() if _plain(of) == kind for each in of.iter() if _plain(each) == "capacity"]
+            for kind in ("preInstalledModule", "additionalModules")
+        )
+        ends = {"source": _text(link, "source"), "target": _text(link, "target")}
+        edges.append({**ends, **_capacity(installed, modules)})
     return _of(file, file.stem, nodes, edges)
 
 
 def _of(file: Path, title: str, nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> Topology:
     """The map of such nodes and edges; what cannot be used of them is told."""
     made = [
-        MapNode(str(each.get("id")), str(each.get("label", "")), *_place(each))
+        MapNode(str(each.get("id")), html.unescape(str(each.get("label", ""))), *_place(each))
         for each in nodes
         if each.get("id") is not None
     ]
@@ -123,15 +153,17 @@ def _of(file: Path, title: str, nodes: list[dict[str, Any]], edges: list[dict[st
             again += 1
             continue
         seen.add(frozenset((a, b)))
-        rate = next((value for key in RATE_KEYS if (value := _number(each.get(key)))), None)
-        way = MapWay(rate_bps=rate, source="LinkSpeedRaw" if rate else "")
+        rate, key = next(((value, key) for key in RATE_KEYS if (value := _number(each.get(key)))), (None, ""))
+        way = MapWay(rate_bps=rate, source=key)
         links.append(MapLink(a, b, way, way))
     if not links:
         raise MeasurementError(f"{file}: a map without a link; give one with nodes and edges")
-    notes = [f"{loops} links from a node to itself"] * bool(loops) + [f"{again} further links beside others"] * bool(
-        again
-    )
-    return Topology(title, made, links, notes=tuple(notes))
+    joined = {key for link in links for key in (link.a, link.b)}
+    alone = [each.label or each.key for each in made if each.key not in joined]
+    notes = [f"{loops} links from a node to itself"] * bool(loops)
+    notes += [f"{again} further links beside others"] * bool(again)
+    notes += [f"nodes without a link: {', '.join(alone)}"] * bool(alone)
+    return Topology(html.unescape(title), [each for each in made if each.key in joined], links, notes=tuple(notes))
 
 
 def _place(node: dict[str, Any]) -> tuple[float | None, float | None]:

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from landspeed.scenario.importers.topologies.containerlab import read_containerlab
-from landspeed.scenario.importers.topologies.graphs import read_gml, read_graphml, read_sndlib
+from landspeed.scenario.importers.topologies.graphs import (
+    read_gml,
+    read_graphml,
+    read_sndlib,
+    read_sndlib_native,
+)
 from landspeed.scenario.importers.topologies.ns3_script import read_ns3
 from landspeed.scenario.importers.topologies.topology import Topology
 
@@ -28,6 +33,7 @@ KINDS = (
     MapKind("a map in GML", re.compile(r"^\s*graph\s*\[", re.MULTILINE), read_gml),
     MapKind("a map in GraphML", re.compile(r"<graphml\b"), read_graphml),
     MapKind("a network of SNDlib", re.compile(r"<network\b"), read_sndlib),
+    MapKind("a network of SNDlib in its native form", re.compile(r"^\?SNDlib native format"), read_sndlib_native),
     MapKind("an ns-3 script of point-to-point links", re.compile(r"\bPointToPointHelper\b"), read_ns3),
     MapKind("a topology of containerlab", re.compile(r"^topology:\s*$", re.MULTILINE), read_containerlab),
 )

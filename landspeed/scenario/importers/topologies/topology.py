@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -80,7 +81,8 @@ def scenario_names(nodes: Iterable[MapNode], taken: Iterable[str] = ()) -> dict[
     """Key → name as scenarios have them: of the label, else of the key; a second of the same name has a number."""
     used, found = set(taken), dict[str, str]()
     for node in nodes:
-        word = _WORDS.sub("-", (node.label or node.key).casefold()).strip("-")
+        plain = unicodedata.normalize("NFKD", node.label or node.key).casefold()
+        word = _WORDS.sub("-", "".join(each for each in plain if not unicodedata.combining(each))).strip("-")
         word = (word if word[:1].isalpha() else f"n{word}")[:26].strip("-") or "node"
         name = next(
             each for each in itertools.chain([word], (f"{word}-{n}" for n in itertools.count(2))) if each not in used
