@@ -350,7 +350,7 @@ Rate: TypeAlias = Annotated[int, Quantity(RATE, low=1000, high=TERA)]
 Goodput: TypeAlias = Annotated[int, Quantity(RATE, low=1, high=TERA)]
 Amount: TypeAlias = Annotated[int, Quantity(SIZE, low=1, high=10**18)]
 Window: TypeAlias = Annotated[
-    int, Quantity(SIZE, low=4096, high=MAX_WINDOW, why="a TCP window ends at 1 GiB: window scale 14, RFC 7323")
+    int, Quantity(SIZE, low=4096, high=MAX_WINDOW, why="a TCP window ends at 1 GiB, RFC 7323; more streams have more")
 ]
 Mtu: TypeAlias = Annotated[int, Quantity(SIZE, low=576, high=65535, why="MTU of an IP link: 576 B to 65535 B")]
 Distance: TypeAlias = Annotated[int, Quantity(DISTANCE, high=10**9)]

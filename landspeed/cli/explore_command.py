@@ -106,6 +106,9 @@ def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
     if parsed.measure:
         status = _measure(collection, wanted, parsed)
     folder = collection.store.folder
+    if not parsed.quiet:
+        theory = "theory for every setting of the sliders; the first time some ten seconds"
+        print(f"landspeed: {theory}", file=sys.stderr, flush=True)
     data = page_data(chosen, collection.known(), title=title, served=False, cache=folder)
     page = write_page(parsed.out or folder / "explore.html", data)
     print(page)

@@ -12,11 +12,11 @@ from typing import Any, NoReturn, cast
 from landspeed.base.near import meant_or_all, nearest
 from landspeed.cli.errors import BAD_INPUT, say
 
+REQUIRED = "the following arguments are required: "
 PLAINER = {
     "argument ": "",
     "expected one argument": "needs a value",
     "expected at least one argument": "needs at least one value",
-    "the following arguments are required: ": "missing: ",
     "one of the arguments ": "missing: one of ",
     " is required": "",
 }
@@ -94,8 +94,15 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, f"no command '{value}'" + (f"; did you mean {near}?" if near else ""))
         raise argparse.ArgumentError(action, f"'{value}' is none of its values; {meant_or_all(str(value), known)}")
 
+    def _meaning(self, message: str) -> str:
+        """What the first option is that a complaint of argparse misses."""
+        word = message.removeprefix(REQUIRED).split(",")[0] if message.startswith(REQUIRED) else ""
+        found = [each for each in self._actions if word in each.option_strings]
+        return "".join(f"; write {word} {each.metavar}: {each.help}" for each in found)
+
     def error(self, message: str) -> NoReturn:
         """End the command: what is wrong, and where to read what would be right."""
+        message = message.replace(REQUIRED, "missing: ") + self._meaning(message)
         for theirs, ours in PLAINER.items():
             message = message.replace(theirs, ours)
         say(f"{self.prog}: {message}\n`{self.prog} --help` lists what it takes", BAD_INPUT)

@@ -37,7 +37,7 @@ def add_probe(made: Parser) -> None:
         ("--ready-command", "COMMAND", "or when this command succeeds at its node"),
     ):
         made.add_argument(word, action=_Until, dest="servers", metavar=metavar, help=text)
-    made.add_argument("--at", required=True, metavar="NODE", help="node that runs the client")
+    made.add_argument("--at", required=True, metavar="NODE", help="node that runs the client, such as a")
     made.add_argument("--rtt", metavar="TIMES", help="round-trip times (default: 0.5 ms,10 ms,50 ms,100 ms,264 ms)")
     made.add_argument("--rate", metavar="RATES", help="line rates of the slowest link: '1 Gbit/s,10 Gbit/s'")
     made.add_argument("--loss", metavar="SHARES", help="losses of that link: '0,0.01 %%'")

@@ -268,10 +268,13 @@ def _ack_path(plan: Plan) -> tuple[str, str, str] | None:
 
 def _window_row(plan: Plan) -> tuple[str, str, str]:
     physics, transfer = plan.physics, plan.transfer
-    if transfer.window_bytes is None or physics.window_limit_bps is None:
-        return "Window", "autotuning", "as large as the system lets it become"
-    usable = ph.linux_usable_window_bytes(transfer.window_bytes, physics.mss_bytes, plan.fidelity)
     streams = "1 stream" if transfer.streams == 1 else f"{transfer.streams} streams"
+    if physics.window_limit_bps is None:
+        return "Window", "autotuning", "as large as the system lets it become"
+    if transfer.window_bytes is None:
+        note = f"autotuning: {streams} × 1 GiB, the largest window of TCP"
+        return "Window limit", format_round(RATE, physics.window_limit_bps), note
+    usable = ph.linux_usable_window_bytes(transfer.window_bytes, physics.mss_bytes, plan.fidelity)
     share = transfer.streams * usable / physics.bdp_bytes if physics.bdp_bytes else 0
     note = f"{streams} × {_size(transfer.window_bytes)} requested (Linux gives about {format_round(SIZE, usable, 3)})"
     note += f" = {share:.2f} × BDP"

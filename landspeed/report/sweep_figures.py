@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ COLOURS = ("--series-1", "--series-2", "--series-3", "--series-5", "--series-6",
 DASHES = ("none", "7 4", "2 3", "7 3 2 3")
 MOST_LINES = 12
 LOGARITHMIC_FROM = 50.0  # the greatest value divided by the least
+LETTER = 7.0  # pixels, of a tick's text
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def pictures(keys: Sequence[str], found: Sequence[Mean], measure: Measure) -> li
             colour, dash = COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
             lines.append(SweepLine(name, colour, dash, sorted(bars, key=lambda bar: bar.x)))
         title = ", ".join(f"{key} {value}" for key, value in here.items())
-        x_ticks = [(along[text], text) for text in _few(order[x_key])]
+        x_ticks = _few(along)
         y_ticks = [(upright.pixels(tick), f"{tick:g}") for tick in upright.ticks]
         made.append(SweepPicture(title, x_key, line_key or "", unit, lines, x_ticks, y_ticks))
     return made
@@ -228,15 +229,18 @@ def _round_ticks(most: float) -> list[float]:
 
 
 def _placing(texts: Sequence[str]) -> dict[str, float]:
-    """Value as written → pixels along x, logarithmic where the values span much."""
+    """Value as written → pixels along x, logarithmic where the values span much; 0 then stands a decade below them."""
     xs = {text: magnitude(text) or 0.0 for text in texts}
     low, high = min(xs.values()), max(xs.values())
-    logarithmic = low > 0 and high / low >= LOGARITHMIC_FROM
+    least = min((each for each in xs.values() if each > 0), default=high)
+    logarithmic = low >= 0 and high >= LOGARITHMIC_FROM * least > 0
+    if logarithmic:
+        low = least if low else least / 10
 
     def share(value: float) -> float:
         if high == low:
             return 0.5
-        return math.log(value / low) / math.log(high / low) if logarithmic else (value - low) / (high - low)
+        return math.log(max(value, low) / low) / math.log(high / low) if logarithmic else (value - low) / (high - low)
 
     return {text: LEFT + 14 + share(value) * (WIDTH - LEFT - RIGHT - 28) for text, value in xs.items()}
 
@@ -275,8 +279,11 @@ def _bar(mean: Mean, known: Certain, x: float, upright: Upright, unit: tuple[flo
     return Bar(x, upright.pixels(value), low, high, f"{', '.join(mean.values.values())}: {value:.4g}{spread} {name}")
 
 
-def _few(texts: Sequence[str]) -> list[str]:
-    """Choose at most six of the values, both ends among them."""
-    if len(texts) <= 6:
-        return list(texts)
-    return [texts[round(number * (len(texts) - 1) / 5)] for number in range(6)]
+def _few(along: Mapping[str, float]) -> list[tuple[float, str]]:
+    """Choose ticks that have room: both ends, and of the others those that do not touch one before them."""
+    first, *others, last = sorted((x, text) for text, x in along.items())
+    found = [first]
+    for each in others:
+        if all(abs(each[0] - x) >= LETTER * (len(each[1]) + len(text) + 2) / 2 for x, text in (found[-1], last)):
+            found.append(each)
+    return [*found, last]

@@ -79,6 +79,7 @@ def test_mistyped_options(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "told"),
     [
         ("run", "landspeed run: missing: FILE"),
+        ("exec first", "landspeed exec: missing: --at; write --at NODE: node that runs the program"),
         ("run first --clock reel", "landspeed run: --clock: 'reel' is none of its values; did you mean real?"),
         ("run first --seed", "landspeed run: --seed: needs a value"),
         ("run first second", "landspeed run: 'second' is one word too many"),

@@ -29,6 +29,7 @@ def test_what_it_writes_is_what_was_asked_for(tmp_path: Path, capsys: pytest.Cap
     assert plan.transfer.streams == 4
     assert plan.transfer.congestion_control == "bbr"
     assert main(["check", str(file)]) == 0
+    assert "\n#   goodput: 45.0 Mbit/s\n" in file.read_text()  # a goal that this line can meet
     lines = [line for line in file.read_text().splitlines() if " # " in line and line.lstrip()[0] not in "#{"]
     assert {line.index(" # ") for line in lines if "{" not in line} == {25}, "comments stand in a column"
 

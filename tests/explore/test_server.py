@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
 from collections.abc import Generator
 from pathlib import Path
 
@@ -13,10 +15,11 @@ from landspeed.cli.command_table import make_parser
 from landspeed.cli.explore_command import shown_flow
 from landspeed.explore.setting import setting_at, sliders, values_of
 from landspeed.runs.scenario import Scenario
+from tests.support.command import COMMAND
 from tests.support.emu_fixtures import FIRST, wait_until
 from tests.support.explore_fixtures import Served, explore, serving
 from tests.support.places import ROOT
-from tests.support.toy_world import make_site
+from tests.support.toy_world import environment, make_site
 
 EXPLORE_PAGE = ROOT / "docs" / "how-to" / "explore.md"
 START = [slider.start for slider in sliders()]
@@ -234,3 +237,29 @@ def test_without_a_word_nothing_is_run_but_the_price_is_told(place: tuple[Path, 
     assert "the path of flow " in done.stderr  # a network: the first of its flows
     assert not (runs / "bundles").exists()
     assert ", flow " in out.read_text().partition("</title>")[0]
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_ran(
+    place: tuple[Path, Path], hold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page has theory and the runs that were made; the next call knows them."""
+    monkeypatch.setenv("TOY_BUILD", "chalk")  # with which nothing was run
+    out, log = tmp_path / "explore.html", tmp_path / "log"
+    more = (FIRST, "--out", out, "--hold", hold, "--log", log)
+    hold.touch()
+    words = [COMMAND, "explore", "--world", "toy", "--runs", place[1], *more, "--measure", "--spread", 5, "--jobs", 1]
+    going = subprocess.Popen(
+        [str(word) for word in words], stderr=subprocess.PIPE, text=True, env=environment(place[0])
+    )
+    wait_until(lambda: log.exists() and len(log.read_text().splitlines()) >= 3, "three runs")
+    hold.unlink()  # none that begins now ends
+    going.send_signal(signal.SIGINT)
+    _, told = going.communicate(timeout=60)
+    assert going.returncode == 1, told
+    kept = re.search(r"Error: interrupted; (\d+) of (\d+) runs are kept in (.*), and the page has them;", told)
+    assert kept is not None, told
+    assert (2 <= int(kept[1]) < int(kept[2]), kept[3], "Traceback" in told) == (True, str(place[1]), False)
+    data = json.loads(out.read_text().partition('id="data">')[2].partition("</script>")[0])
+    assert len(data["points"]) == int(kept[1])
+    assert f"the page has theory; {kept[1]} of " in explore(*place, *more).stderr

@@ -10,10 +10,23 @@ from landspeed.base.places import ROOT
 from landspeed.cli.completion.table import make_table
 from landspeed.scenario.file.model import CalibrationSection, TransferSection
 
-ROOMS = ("judge", "report", "runs", "scenario/file", "scenario/resolve", "worlds/emu", "worlds/sim")
+ROOMS = (
+    "base",
+    "course",
+    "explore",
+    "exporters",
+    "judge",
+    "programs",
+    "report",
+    "results",
+    "runs",
+    "scenario",
+    "worlds",
+)
 KEYS = {"transfer": TransferSection, "calibration": CalibrationSection}
 KEY = re.compile(r"\b(transfer|calibration)\.([a-z_]+)")
-OF_DOCKER = {"--security-opt"}
+OF_OTHERS = {"--security-opt", "--topo", "--bucket", "--file", "--bidir", "--format", "--force-reinstall"}
+"""Options of docker, containerlab, influx, iperf3, pScheduler and pip, named with their program."""
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 
@@ -35,7 +48,7 @@ def _texts(file: Path) -> list[tuple[int, str]]:
 
 
 def test_keys_and_options_that_are_named_exist() -> None:
-    options = set(re.findall(r"--[a-z][a-z0-9-]+", str(make_table()))) | OF_DOCKER
+    options = set(re.findall(r"--[a-z][a-z0-9-]+", str(make_table()))) | OF_OTHERS
     wrong, found = list[str](), 0
     for file in sorted(file for room in ROOMS for file in (ROOT / "landspeed" / room).rglob("*.py")):
         if "guest" in file.parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,7 @@ def test_a_client_that_does_not_end_well(client: list[str], rest: tuple[str, ...
     done = probed(tmp_path, client, rest=rest)
     assert done.returncode == FAILED
     assert f"at 1 ms: {said}" in done.stderr or said in done.stderr
+    assert not re.search("^[ab] → [ab]: ", done.stdout, re.MULTILINE), "what limits a client that fails is no answer"
 
 
 @pytest.mark.guest

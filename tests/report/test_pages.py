@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from landspeed.cli.main import main
+from landspeed.course.class_grades import HandIn, copies, overview
+from landspeed.course.class_register import ClassRegister
 from landspeed.report.book_page import BookEntry, render_book
 from landspeed.report.comparison import compare
 from landspeed.report.comparison_page import write_comparison
@@ -84,6 +86,24 @@ def test_a_probe(tmp_path: Path, browser: Browser) -> None:
         logs=["rtt-10ms/own-logs/a.sqlog"],
         hidden="what it computes",
     )
+    holds_alone(browser, page, tmp_path / "alone")
+
+
+def test_a_class(tmp_path: Path, browser: Browser) -> None:
+    """Its overview: grades, open steps, mistakes, copies, and what could not be graded."""
+    ada, bob = "Ada Lovelace", "=Bob"
+    register = ClassRegister("networks", "a secret of the lecturer", (ada, bob, "Grace Hopper"))
+    marks = [
+        {"asked": "The bandwidth-delay product, to 1 %", "points": 2, "got": 2, "why": ""},
+        {"asked": "The least window that fills the path", "points": 3, "got": 0, "why": "1 MB is not near 16.8 MB"},
+    ]
+    graded = [
+        HandIn("window-Ada", ada, "window", points=5, got=5, marks=[marks[0]], work={"exercise.py": "1" * 64}),
+        HandIn("window-Bob", bob, "window", points=5, got=2, marks=marks, work={"exercise.py": "1" * 64}),
+        HandIn("queues-Bob", bob, "queues", error="exercise.json is not that of the class"),
+    ]
+    page = tmp_path / "overview.html"
+    page.write_text(overview(register, graded, copies(graded)), encoding="utf-8")
     holds_alone(browser, page, tmp_path / "alone")
 
 

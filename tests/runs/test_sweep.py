@@ -253,6 +253,17 @@ def test_pictures_and_heat_map_are_of_the_means() -> None:
     assert pictures(keys, found, MEASURES[2]) == []  # no delay was measured
 
 
+def test_zero_stands_beside_decades_and_no_tick_touches_another() -> None:
+    values = ("0 %", "0.01 %", "0.1 %", "0.11 %", "1 %")
+    one = {"seed": 0, "state": "done", "error": None, "retransmits": 3, "goodput_bps": 1e9, "limited_by": "loss"}
+    found = means(("loss",), [one | {"loss": loss} for loss in values])
+    (picture,) = pictures(("loss",), found, MEASURES[0])
+    xs = [bar.x for bar in picture.lines[0].bars]
+    decades = [xs[1] - xs[0], xs[2] - xs[1], xs[4] - xs[2]]
+    assert decades == pytest.approx([decades[0]] * 3)
+    assert [text for _, text in picture.x_ticks] == ["0 %", "0.01 %", "0.1 %", "1 %"]
+
+
 def test_goodput_and_delay_stand_side_by_side_and_are_told_first() -> None:
     keys = ("queue", "way")
     rows = [

@@ -49,6 +49,7 @@ def test_a_sweep_runs_every_combination(tmp_path: Path, capsys: pytest.CaptureFi
         ("{name: [a, b]}", "cannot vary"),
         ("{transfer.streams: [1, many]}", "is a count"),
         ("{transfer.strems: [1, 2]}", "unknown key"),
+        ("{path.4.loss: [0 %, 1 %]}", "sweep.yaml:5:22: '4' is not an entry of a list of 4"),
     ],
 )
 def test_a_wrong_sweep_is_refused_before_anything_runs(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.scenario.file.load import load_scenario
+from landspeed.scenario.file.template import check_template, template
 from landspeed.scenario.importers import fit_traceroute
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.resolve.resolve import direction_seed, make_plan
@@ -54,6 +55,21 @@ def test_defaults(tmp_path: Path) -> None:
     assert plan.transfer.sample_interval_ns == 100_000_000
     assert plan.physics.window_limit_bps is None
     assert plan.expect is None
+
+
+def test_autotuning_ends_where_tcp_does() -> None:
+    """100 Gbit/s over 280 ms would need 3.5 GB. One stream has 1 GiB at most; four have enough."""
+
+    def streams(count: int) -> Plan:
+        answers = {"rate": "100 Gbit/s", "rtt": "280 ms", "streams": str(count)}
+        return make_plan(check_template(template("far", answers), Path("far.yaml")))
+
+    plan, four = streams(1), streams(4).physics
+    assert (plan.physics.expected_bottleneck.kind, four.expected_bottleneck.kind) == ("window", "line rate")
+    allowed_bps = (65535 << 14) * 8 * 10**9 // 280_000_000
+    assert plan.physics.expected_goodput_bps == plan.physics.window_limit_bps == allowed_bps
+    assert four.window_limit_bps is None
+    assert "autotuning: 1 stream × 1 GiB, the largest window of TCP" in shown(plan, 120)
 
 
 def test_nic_defaults_to_the_line_of_the_host(tmp_path: Path) -> None:

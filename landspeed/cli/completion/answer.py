@@ -122,7 +122,7 @@ class _Place:
             return _nodes(self._scenario())
         if step == "N":
             links = len(re.findall(r"\bfrom:\s*[a-z]", self._scenario())) if parts in (["path"], ["links"]) else 1
-            return [str(number) for number in range(1, max(links, 1) + 1)]
+            return [str(number) for number in range(max(links, 1))]
         return [step]
 
 

@@ -13,7 +13,7 @@ from landspeed.judge.sockets.socket_limits import HIDDEN
 from landspeed.programs.conditions import LineCondition, ListeningCondition
 from landspeed.programs.probe.one_case import CaseRun
 from landspeed.programs.probe.probe import ProbePoint, ProbeResult
-from landspeed.programs.probe.table import rows, sentence, spinning, title_of
+from landspeed.programs.probe.table import rows, sentences, spinning, title_of
 from landspeed.report.probe_page import Part, arrival_picture, connection_pictures, goodput_picture, write_probe_page
 from landspeed.report.svg_lines import LinePicture
 from landspeed.results.own_logs import written_logs
@@ -83,7 +83,7 @@ def _part(found: ProbeResult, variant: ProbePoint) -> Part:
             if case.run is not None:
                 drawn += _connection(found, answer, case)
     telling = sorted(variant.directions, key=lambda each: each.bound_by == IDLE)
-    return Part(title_of(variant), [*(sentence(each) for each in telling), *spinning(variant)], rows(variant),
+    return Part(title_of(variant), [*sentences(variant, telling), *spinning(variant)], rows(variant),
                 [each for each in drawn if each is not None])  # fmt: skip
 
 

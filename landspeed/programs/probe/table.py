@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from landspeed.base.limits import IDLE
 from landspeed.base.text import DASH, bytes_text, rate_text
 from landspeed.judge.sockets.answer import Answer
@@ -21,9 +23,15 @@ def title_of(variant: ProbePoint) -> str:
     return ", ".join(words)
 
 
-def sentence(answer: Answer) -> str:
+def sentences(variant: ProbePoint, directions: Sequence[Answer]) -> list[str]:
+    """A sentence for each direction; what a client did that failed in every run is said to be that."""
+    failed = ", until the client failed" if all(each.error for each in variant.cases) else ""
+    return [sentence(each, failed) for each in directions]
+
+
+def sentence(answer: Answer, when: str = "") -> str:
     """One direction in one sentence."""
-    way = f"{answer.source} → {answer.target}"
+    way = f"{answer.source} → {answer.target}{when}"
     what = answer.bound_by if answer.bound_by == IDLE else f"bound by {answer.bound_by}"
     if answer.window_bytes is not None:
         error = f" (± {answer.window_error * 100:.2g} %)" if answer.window_error and answer.window_error >= 1e-6 else ""
@@ -72,4 +80,4 @@ def _table(found: ProbeResult, variant: ProbePoint) -> str:
         for row in cells
     ]
     head = [title_of(variant)] if len(found.variants) > 1 else []
-    return "\n".join([*head, *lines, *(sentence(each) for each in variant.directions), *spinning(variant)])
+    return "\n".join([*head, *lines, *sentences(variant, variant.directions), *spinning(variant)])

@@ -54,7 +54,7 @@ class _Curve:
                     continue
                 text = self.ends.written(value)
                 loaded = self.combination.loaded
-                changed = change_tree(loaded.tree, loaded.path, loaded.overrides, {key: text})
+                changed = change_tree(loaded.tree, loaded.path, loaded.overrides, {key: text}, "--adaptive")
                 values = {**self.combination.values, key: text if isinstance(text, str) else json.dumps(text)}
                 self.points[value] = point_of(Combination(values, changed, self.combination.seeds), world, seed)
                 found.append((value, self.points[value]))

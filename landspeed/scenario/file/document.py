@@ -228,9 +228,10 @@ def tree_of(data: Any, source: Source, path: str = "") -> YamlNode:
 
 def change(tree: YamlNode, key: str, value: Any, source: Source) -> YamlNode:
     """The tree with a value of Python, or a node, laid over the key at a dotted path. Raises ScenarioError."""
-    steps = [(step, TextPosition(source, key_path=key)) for step in key.split(".")]
+    mark = value.mark if isinstance(value, YamlNode) else TextPosition(source, key_path=key)
+    steps = [(step, mark) for step in key.split(".")]
     if not all(step.strip() for step, _ in steps):
-        raise ScenarioError([Problem("an empty step in the path", "write key.key", TextPosition(source, key_path=key))])
+        raise ScenarioError([Problem("an empty step in the path", "write key.key", mark)])
     return _set(tree, steps, value if isinstance(value, YamlNode) else tree_of(value, source, key))
 
 
@@ -321,7 +322,7 @@ def _set_item(
     last = len(node.items) - 1
     if not step.isdecimal() or int(step) > last:
         what = f"'{step}' is not an entry of a list of {last + 1}"
-        raise ScenarioError([Problem(what, f"write an index from 0 to {last}", mark)])
+        raise ScenarioError([Problem(what, f"write an index from 0 to {last}; 0 is the first", mark)])
     items = list(node.items)
     items[int(step)] = _set(items[int(step)], rest, value)
     return YamlNode(node.mark, "list", items=items)

@@ -87,11 +87,17 @@ def change_scenario(loaded: LoadedScenario, changes: Mapping[str, Any]) -> Loade
     return change_tree(loaded.tree, loaded.path, loaded.overrides, changes)
 
 
-def change_tree(tree: YamlNode, path: Path, overrides: Sequence[str], changes: Mapping[str, Any]) -> LoadedScenario:
-    """The scenario of a tree with values, or nodes of a file, laid over dotted keys. Raises ScenarioError."""
+def change_tree(
+    tree: YamlNode, path: Path, overrides: Sequence[str], changes: Mapping[str, Any], source: str = "with_"
+) -> LoadedScenario:
+    """The scenario of a tree with values, or nodes of a file, laid over dotted keys. Raises ScenarioError.
+
+    Args:
+        source: what gives the values, for errors; a node knows its place in the file itself.
+    """
     words = list(overrides)
     for key, value in changes.items():
-        tree = change(tree, key, value, Source("with_"))
+        tree = change(tree, key, value, Source(source))
         words.append(override_text(key, value.plain() if isinstance(value, YamlNode) else value))
     return check_tree(tree, path, words)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from landspeed.base.errors import Source
-from landspeed.base.units import RATE, SECOND, TIME, UnitError, format_exact, parse
+from landspeed.base.units import RATE, SECOND, TIME, UnitError, format_exact, format_round, parse
 from landspeed.scenario.file.document import parse_yaml
 from landspeed.scenario.file.load import LoadedScenario, check_tree
 
 LEAST_NIC_BPS = 10 * 10**9
+GOAL_SHARE = 0.9  # of the line rate: what a goal may be, headers and slow start left out
 COMMENT_COLUMN = 25
 
 
@@ -51,6 +52,7 @@ def template(name: str, answers: Mapping[str, str]) -> str:
         raise UnitError(f"'{told['rtt']}' is no round-trip time of a path", "write 1 us to 1000 s, such as 50 ms")
     near_ns = rtt_ns // 20 * 2  # of both directions together: an even number, and so is what is left if the whole is
     near, far = (format_exact(TIME, each) for each in (near_ns, rtt_ns - near_ns))
+    goal = format_round(RATE, parse(RATE, told["rate"]) * GOAL_SHARE, 3)
     over = "" if back == told["rate"] else f", {back} back"
     text = f"""\
 # Made by `landspeed new`: change it as you like. Every quantity has a unit.
@@ -85,7 +87,7 @@ transfer:
   # window: 16 MB         # of each stream; without it the system chooses (autotuning)
 
 # expect:                 # with this, the run fails when it misses the goal
-#   goodput: 900 Mbit/s
+#   goodput: {goal}
 #   tolerance: 5 %
 #   from: 5 s             # after slow start
 #   source: what we want of this path

@@ -44,7 +44,7 @@ class Physics:
     bdp_bytes: int  # of the slowest link's line rate
     mss_bytes: int
     line_rate_limit_bps: int
-    window_limit_bps: int | None  # None: autotuning
+    window_limit_bps: int | None  # None: autotuning, and the largest window of TCP would not bind
     bus_limit_bps: int | None  # None: no host has a bus limit
     expected_goodput_bps: int  # least of `limits`
     limits: list[Limit]

@@ -30,6 +30,9 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
         if not transfer.window_exact:
             usable = ph.linux_usable_window_bytes(transfer.window, mss, scenario.fidelity)
         window = ph.window_limit_bps(usable, transfer.streams, rtt_ns)
+    elif (largest := ph.window_limit_bps(ph.MAX_TCP_WINDOW, transfer.streams, rtt_ns)) < framing:
+        window = largest  # autotuning makes no more of it than TCP can say
+    if window is not None:
         limits.append(Limit(kind=words.WINDOW, goodput_bps=window))
     slowest = [link for link, limit in zip(links, framings, strict=True) if limit == framing]
     limits.append(Limit(kind=words.LINE_RATE, place=_links_in_words(slowest, links), goodput_bps=framing))
