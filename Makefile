@@ -11,7 +11,7 @@ OPTIONS ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files ':!tests/scenario/map_inputs' '*.c' '*.h' '*.cc' '*.inc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-readers fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel image rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-readers fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -107,6 +107,9 @@ wheel: setup-test  ## build/wheel/landspeed-….whl, all that a run needs, and t
 
 wheel-twice: setup-test  ## two clones make the wheels, each with a kernel of its own: the same bytes?
 	@setup/wheel-twice.sh
+
+image:  ## the image of a class (docs/how-to/classroom), built by buildah on a new Debian in a folder; a lesson in it (needs root)
+	@setup/image.sh
 
 fresh-wheel:  ## the wheel, by an ordinary user on a new Debian in a folder (SUITE=trixie, noble; needs root)
 	@setup/fresh-wheel.sh $(or $(SUITE),bookworm)

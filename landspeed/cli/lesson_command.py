@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import webbrowser
 from pathlib import Path
@@ -206,6 +207,7 @@ def _new(parsed: argparse.Namespace) -> int:
 
 def _serve(parsed: argparse.Namespace) -> int:
     from concurrent.futures import ProcessPoolExecutor
+    from functools import partial
     from multiprocessing import get_context
 
     from landspeed.course.fair_queue import FairQueue
@@ -220,7 +222,9 @@ def _serve(parsed: argparse.Namespace) -> int:
     if not (site / "index.html").is_file():
         raise UsageError(f"{site}: there is no course; `landspeed lesson --all --out {site}` makes it")
     jobs = parsed.jobs or usual_jobs()
-    queue = FairQueue(lambda: ProcessPoolExecutor(jobs, mp_context=get_context("spawn")), jobs)
+    # Runs take the time that answers leave: each is begun at a lower priority.
+    pool = partial(ProcessPoolExecutor, jobs, mp_context=get_context("spawn"), initializer=os.nice, initargs=(10,))
+    queue = FairQueue(pool, jobs)
     room = Room(site, Path(parsed.words[1]), queue, _register(parsed))
     try:
         server = RoomServer((parsed.host, parsed.port), room)

@@ -78,14 +78,15 @@ def grade_all(
     """Grade folders, as many at once as there are cores. One that cannot be graded says why; the others are graded."""
     found: dict[int, HandIn] = {}
     with ProcessPoolExecutor(jobs or usual_jobs(), mp_context=multiprocessing.get_context("spawn")) as pool:
-        going = {pool.submit(_graded, register, each): number for number, each in enumerate(folders)}
+        going = {pool.submit(graded_folder, register, each): number for number, each in enumerate(folders)}
         for each in as_completed(going):
             found[going[each]] = each.result()
             tell(len(found), len(folders))
     return [found[number] for number in sorted(found)]
 
 
-def _graded(register: ClassRegister, folder: Path) -> HandIn:
+def graded_folder(register: ClassRegister, folder: Path) -> HandIn:
+    """A folder's grade; if it cannot be graded, why."""
     lesson = student = ""
     work: dict[str, str] = {}
     try:

@@ -1,9 +1,12 @@
-"""A queue of work for a room: each student in turn, whatever number of runs another one has asked for."""
+"""A queue of work for a room: each student in turn, whatever number of runs another one has asked for.
+
+The next run is that of the student whose last one began the longest ago; who has had none comes before all others.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
@@ -40,7 +43,8 @@ class FairQueue:
         """Begin with nothing; a pool whose worker died is made anew."""
         self._make, self._executor, self._free = make, make(), workers
         self._lock = threading.RLock()  # a future that is done already calls back at once
-        self._waiting: OrderedDict[str, deque[RoomJob]] = OrderedDict()  # whose turn is next comes first
+        self._waiting: dict[str, deque[RoomJob]] = {}
+        self._began: dict[str, int] = {}  # student → how many jobs had begun when one of hers last did
         self._jobs: dict[int, RoomJob] = {}
         self.order: list[int] = []  # numbers of jobs as they were begun
 
@@ -74,21 +78,26 @@ class FairQueue:
         own = list(self._waiting.get(job.student, ()))
         if job not in own:
             return 0
-        round_of, turn = own.index(job), list(self._waiting).index(job.student)
+        turns = self._turns()
+        round_of, turn = own.index(job), turns.index(job.student)
         others = (
-            min(len(each), round_of + (1 if other < turn else 0))
-            for other, each in enumerate(self._waiting.values())
+            min(len(self._waiting[name]), round_of + (1 if other < turn else 0))
+            for other, name in enumerate(turns)
             if other != turn
         )
         return sum(others) + round_of + 1
 
+    def _turns(self) -> list[str]:
+        """Students who wait, the next one first; those who have had no run come as they have entered."""
+        return sorted((name for name, own in self._waiting.items() if own), key=lambda name: self._began.get(name, 0))
+
     def _begin(self) -> None:
         """Begin jobs while a worker is free; the lock is held."""
-        while self._free and (student := next((name for name, own in self._waiting.items() if own), None)) is not None:
-            job = self._waiting[student].popleft()
-            self._waiting.move_to_end(student)
+        while self._free and (turns := self._turns()):
+            job = self._waiting[turns[0]].popleft()
             self._free -= 1
             self.order.append(job.number)
+            self._began[job.student] = len(self.order)
             function, arguments = job.work
             self._submit(function, arguments).add_done_callback(lambda future, job=job: self._end(job, future))
 

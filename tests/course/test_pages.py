@@ -306,21 +306,6 @@ def test_thousands_separators_and_units_are_understood(course: Course, chromium:
     assert found == [None if meant is None else pytest.approx(meant) for *_, meant in UNDERSTOOD]
 
 
-def test_the_first_screen_has_the_question_its_box_and_the_place_of_the_figure(
-    course: Course, chromium: Browser
-) -> None:
-    page = chromium.new_page(viewport={"width": 1366, "height": 768})
-    page.goto(course.made.pages["delay"].as_uri())
-    for what in ("form.predict label", "form.predict input", ".sealed"):
-        box = page.locator(what).first.bounding_box()
-        assert box is not None
-        assert box["y"] + box["height"] <= 768, what
-        assert box["x"] + box["width"] <= 1366, what
-    assert page.locator("details.cell[open]").count() == 0
-    assert page.locator("pre.code").evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length") == 0
-    page.close()
-
-
 def test_a_new_lesson_runs_at_once_from_its_folder(tmp_path: Path) -> None:
     """Page and exercise of the skeleton; what cannot be a lesson's name is refused."""
     folder = new_lesson("mine", tmp_path / "mine")

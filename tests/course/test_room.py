@@ -32,20 +32,20 @@ def held(gate: threading.Event, told: str) -> str:
 
 
 def test_each_student_in_turn() -> None:
-    """Ada asks for three runs before Bob and Eve ask for one: theirs are not behind all of hers."""
+    """Ada asks for four runs before Bob and Eve ask for one: who has had none comes before her second."""
     gate = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         queue = FairQueue(lambda: pool, 1)
         first, second, third, fourth = (queue.put("Ada", held, gate, f"{n}") for n in range(4))
         bob, eve = (queue.put(name, held, gate, name) for name in ("Bob", "Eve"))
-        places = [queue.job(each.number, each.student) for each in (first, second, bob, eve, third, fourth)]
+        places = [queue.job(each.number, each.student) for each in (first, bob, eve, second, third, fourth)]
         assert [each.place for each in places if each] == [0, 1, 2, 3, 4, 5]
         with pytest.raises(QueueFullError, match="3 runs of yours are waiting"):
             queue.put("Ada", held, gate, "")
         assert queue.job(first.number, "Bob") is None, "hers alone"
         gate.set()
         wait_until(lambda: fourth.done, "the last run")
-    assert queue.order == [each.number for each in (first, second, bob, eve, third, fourth)]
+    assert queue.order == [each.number for each in (first, bob, eve, second, third, fourth)]
     assert (bob.told, fourth.told) == ("Bob", "3")
 
 

@@ -1,4 +1,4 @@
-"""A browser of a room, for tests and benches: it keeps its cookie, and knows its slowest answer."""
+"""A browser of a room, for tests and benches: it keeps its cookie, counts its answers, and knows the slowest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class RoomClient:
     def __init__(self, port: int) -> None:
         """Know where; ask nothing yet."""
         self._port, self._cookie = port, ""
-        self.slowest_s = 0.0
+        self.slowest_s, self.answers = 0.0, 0
 
     def ask(self, method: str, path: str, **form: str) -> tuple[int, str]:
         """Send a request; status and text of the answer."""
@@ -26,6 +26,7 @@ class RoomClient:
         self._cookie = (answer.getheader("Set-Cookie") or self._cookie).partition(";")[0]
         told = answer.read().decode()
         connection.close()
+        self.answers += 1
         self.slowest_s = max(self.slowest_s, time.monotonic() - began)
         return answer.status, told
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 from landspeed.base.failures import NotReady, RunInterrupted
@@ -195,5 +197,22 @@ def _available_bytes() -> int:
 
 
 def usual_jobs() -> int:
-    """Cells at once: the cores that this process may use."""
-    return len(os.sched_getaffinity(0))
+    """Cells at once: the cores that this process may use, by its affinity and by what its control groups allow it."""
+    return max(1, int(min(len(os.sched_getaffinity(0)), quota_cores())))
+
+
+def quota_cores(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
+    """Least quota of this process's control group and those above it, in cores (cgroup-v2.rst, cpu.max)."""
+    try:
+        name = next(line[3:] for line in own.read_text().splitlines() if line.startswith("0::"))
+    except (OSError, StopIteration):
+        return math.inf
+    least = math.inf
+    here = groups / name.lstrip("/")
+    for group in (here, *here.parents):
+        with contextlib.suppress(OSError, ValueError):  # no such file at the top; "max" is no number
+            quota_us, period_us = map(int, (group / "cpu.max").read_text().split())
+            least = min(least, quota_us / period_us)
+        if group == groups:
+            break
+    return least
