@@ -10,9 +10,9 @@ import pytest
 HERE = Path(__file__).parent
 FINDINGS = {
     "D1: host keys are not checked: the runner switches it off in the environment": "host_keys:every_play_refuses",
-    "D2: an inventory that is no YAML is a success": "reached:a_file_that_is_no_yaml reached:a_play_that_missed_a_host",
+    "D2: no YAML is a success": "reached:a_file_that_is_no_yaml reached:a_play_that_missed_a_host",
     "D3: the gate reads plan.json, and plan.yml is what runs": "unchanged:an_edited_figure words:what_was_not_rehearsed_has",
-    "D4: the other family's port is open": "in_force:the_port_is_open driver:the_receiver_listens fleet_lab:no_stranger",
+    "D4: a port is open": "in_force:the_port_is_open driver:the_receiver_listens fleet_lab:no_stranger",
     "D5: an attempt begins without tuning and table": "in_force:an_attempt_looks lab:what_is_not_in_force",
     "D6: after a reboot stale values are written back": "settings:what_a_reboot_undid",
     "D7: nobody owns a host": "lab:somebody_else_gets_no_host settings:an_attempt_that_nobody_has_a_copy_of",
