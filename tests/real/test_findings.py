@@ -9,9 +9,9 @@ import pytest
 
 HERE = Path(__file__).parent
 FINDINGS = {
-    "D1: host keys are not checked: the runner switches it off in the environment": "host_keys:every_play_refuses",
+    "D1: host keys are not checked: the runner switches it off": "host_keys:every_play_refuses",
     "D2: no YAML is a success": "reached:a_file_that_is_no_yaml reached:a_play_that_missed_a_host",
-    "D3: the gate reads plan.json, and plan.yml is what runs": "unchanged:an_edited_figure words:what_was_not_rehearsed_has",
+    "D3: the gate reads another file than runs": "unchanged:an_edited_figure words:what_was_not_rehearsed_has",
     "D4: a port is open": "in_force:the_port_is_open driver:the_receiver_listens fleet_lab:no_stranger",
     "D5: an attempt begins without tuning and table": "in_force:an_attempt_looks lab:what_is_not_in_force",
     "D6: after a reboot stale values are written back": "settings:what_a_reboot_undid",
