@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
 
 import pytest
 
+from tests.support import play_modules
 from tests.support.settings_fixtures import (  # noqa: F401  (fixtures)
     Ask,
     Modules,
@@ -149,6 +152,66 @@ def test_a_folder_and_its_owner_come_back(shared: Modules, tmp_path: Path) -> No
     (tmp_path / "link").symlink_to(folder)
     with pytest.raises(shared["kinds"].CannotPutBack, match="no ordinary file of at most 64 MiB"):
         kind.read(str(tmp_path / "link"))
+
+
+def test_files_and_folders_are_made_known_again_and_taken_away(tmp_path: Path, ask: Ask, restore: Ask) -> None:
+    """Another content is a change, and does not show what may be secret."""
+    me, folder, file = pwd.getpwuid(os.getuid()).pw_name, tmp_path / "folder", tmp_path / "folder" / "file"
+    asked = {"kind": "path", "required": True}
+    first = asked | {"name": str(folder), "value": {"mode": "0750", "owner": me}}
+    second = asked | {"name": str(file), "value": {"mode": "0640", "owner": me, "text": "secret 1"}}
+    assert ask(first, second, check_mode=True)["changed"] is True and not folder.exists()
+    assert ask(first, second)["changed"] is True
+    assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777, file.read_text()) == (0o750, 0o640, "secret 1")
+    assert ask(first, second)["changed"] is False
+    second["value"] = {**second["value"], "text": "secret 2"}
+    for check_mode in (True, False):
+        told = ask(first, second, check_mode=check_mode)
+        assert told["changed"] is True and "secret" not in str(told) and "other content" in told["diff"]["after"]
+    assert file.read_text() == "secret 2"
+    told = ask(asked | {"name": str(folder), "value": {"mode": "0640", "text": "x"}})
+    assert told["failed"] and told["msg"] == f"path {folder} stays: {folder} is a folder; move it away first"
+    told = ask(asked | {"name": str(tmp_path / "other"), "value": {"mode": "0640", "owner": "nobody-has-this"}})
+    assert told["failed"] and told["msg"] == f"{tmp_path / 'other'}: there is no user nobody-has-this"
+    restore()
+    assert not folder.exists()
+
+
+def test_a_user_is_made_once_and_taken_away(
+    programs: Programs, shared: Modules, ask: Ask, restore: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = {"kind": "user", "name": "landspeed-test", "value": True, "required": True}
+    assert ask(user, check_mode=True)["changed"] is True and not programs.changes("user")
+    there: list[bool] = []
+    monkeypatch.setattr(shared["kinds"].KINDS["user"], "exists", lambda _: bool(there))
+    monkeypatch.setattr(shared["kinds"].KINDS["user"], "make", there.append)
+    monkeypatch.setattr(shared["kinds"].KINDS["user"], "remove", there.remove)
+    assert ask(user)["changed"] is True and there == ["landspeed-test"]
+    assert ask(user)["changed"] is False
+    restore()
+    assert there == []
+
+
+def test_several_files_are_written_in_one_call(
+    shared: Modules, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are as they should be stay; nothing of them is saved for `restore`."""
+    module = play_modules.library("landspeed_files", monkeypatch)
+    me = pwd.getpwuid(os.getuid()).pw_name
+    folder = {"path": str(tmp_path / "a"), "mode": "0755", "owner": me}
+    files = [
+        folder,
+        *({"path": str(tmp_path / "a" / name), "mode": "0644", "text": name, "owner": me} for name in "bc"),
+    ]
+    dry = play_modules.call(module, monkeypatch, check_mode=True, files=files[:1])
+    assert dry["written"] == [folder["path"]] and not (tmp_path / "a").exists()
+    assert play_modules.call(module, monkeypatch, files=files)["written"] == [each["path"] for each in files]
+    (tmp_path / "a" / "c").write_text("otherwise")
+    told = play_modules.call(module, monkeypatch, files=files)
+    assert (told["changed"], told["written"]) == (True, [str(tmp_path / "a" / "c")])
+    assert not shared["state"].STATE.exists()
+    wrong = {**folder, "path": str(tmp_path / "no" / "file"), "text": "x"}
+    assert "No such file" in play_modules.call(module, monkeypatch, files=[wrong])["msg"]
 
 
 def test_a_program_that_is_missing_or_fails_is_unavailable(shared: Modules) -> None:

@@ -30,15 +30,24 @@ KILLS = [
         Kill(
             "watch", "watch: Put the watch there: sender", "Begin to watch", ("--attempt", "unwatched"), play="attempt"
         ),
-        Kill("attempt", "sender: time_s", "Look at the host after", ("--attempt", "killed", "--capture", "1000000")),
+        Kill(
+            "attempt",
+            "sender: time_s",
+            "Stop what still runs, and look at the host after",
+            ("--attempt", "killed", "--capture", "1000000"),
+        ),
         Kill("collect", "collect: Look at what the attempt left: sender", "Fetch it"),
-        Kill("restore", "restore: Put former values back: ", "Remove temporary files of killed plays"),
+        Kill(
+            "restore",
+            "restore: Put former values back: ",
+            "Let systemd forget removed units, and remove temporary files of killed plays",
+        ),
     ],
     [
         Kill("preflight", "preflight: See whether sudo works: sender", "Show the findings"),
         Kill("tune", "tune: Find the NIC of the path: sender", "Show what this host does not have"),
     ],
     [Kill("lease", "lease: See whose the host is: sender", "Show whose it was", play="tune")],
-    [Kill("deploy", "deploy: Install its unit: receiver", "Load the firewall table")],
+    [Kill("deploy", "deploy: Install what the engine needs: receiver", "Ask the installed engine which it is")],
     [Kill("shape", "shape: Set the box up for the path: shaper", "Measure the rate of each link")],
 ]

@@ -165,18 +165,29 @@ def _taken_by_tc(kind: str, shown: list[str]) -> list[str]:
 
 
 class Presence:
-    """Presence of an object that landspeed makes by other means and removes again."""
+    """Presence of an object, which is made here, or by other means, and removed again."""
 
-    def __init__(self, exists: Callable[[str], bool], remove: Callable[[str], object]) -> None:
-        """`exists` tells, `remove` takes it away."""
-        self.exists, self.remove = exists, remove
+    def __init__(
+        self,
+        exists: Callable[[str], bool],
+        remove: Callable[[str], object],
+        make: Callable[[str], object] | None = None,
+    ) -> None:
+        """`exists` tells, `remove` takes it away, `make` makes it; without, another module does."""
+        self.exists, self.remove, self.make = exists, remove, make
 
     def read(self, name: str) -> bool:
         """Return whether it is there."""
         return self.exists(name)
 
+    def wanted(self, _: str, value: object) -> bool:
+        """Return whether it is to be there."""
+        return bool(value)
+
     def write(self, name: str, value: bool) -> None:
-        """Take it away if it was not there."""
+        """Take it away if it was not there; make it if it is to be there."""
+        if value and self.make and not self.exists(name):
+            self.make(name)
         if not value and self.exists(name):
             self.remove(name)
 
@@ -213,10 +224,18 @@ class PathSetting:
             raise CannotPutBack(f"{name} is no ordinary file of at most 64 MiB; move it away first")
         return {"content": base64.b64encode(path.read_bytes()).decode(), **about}
 
-    def wanted(self, _: str, value: dict[str, str]) -> Former:
-        """A file of root's with this `text` and `mode` (octal)."""
-        content = base64.b64encode(value["text"].encode()).decode()
-        return {"content": content, "mode": int(value["mode"], 8), "uid": 0, "gid": 0}
+    def wanted(self, name: str, value: dict[str, str]) -> Former:
+        """A file with this `text`, or a folder without; its `mode` (octal) and `owner` (root's if none is named)."""
+        if os.path.lexists(name) and Path(name).is_dir() == ("text" in value):
+            raise CannotPutBack(f"{name} is {'a folder' if 'text' in value else 'no folder'}; move it away first")
+        try:
+            owner = pwd.getpwnam(value.get("owner", "root"))
+        except KeyError as error:
+            raise Unavailable(f"{name}: there is no user {value['owner']}") from error
+        about: Owned = {"mode": int(value["mode"], 8), "uid": owner.pw_uid, "gid": owner.pw_gid}
+        if "text" not in value:
+            return {"folder": True, **about}
+        return {"content": base64.b64encode(value["text"].encode()).decode(), **about}
 
     def write(self, name: str, value: Former | None) -> None:
         """Make it was."""
@@ -233,6 +252,8 @@ class PathSetting:
             return
         if "content" in value:
             write_safely(path, base64.b64decode(value["content"]))
+        else:
+            path.mkdir(parents=True, exist_ok=True)
         path.chmod(value["mode"])
         os.chown(name, value["uid"], value["gid"])
 
@@ -271,6 +292,11 @@ def _has_user(name: str) -> bool:
     return True
 
 
+def _make_user(name: str) -> None:
+    """Make a user of the system that owns nothing and cannot log in."""
+    run("useradd", "--system", "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", name)
+
+
 def _has_namespace(name: str) -> bool:
     return any(line.split()[0] == name for line in run("ip", "netns", "list").splitlines() if line)
 
@@ -290,7 +316,7 @@ KINDS: dict[str, Setting] = {
     "qdisc": QdiscSetting(),
     "path": PathSetting(),
     "unit": UnitSetting(),
-    "user": Presence(_has_user, lambda name: run("userdel", name)),
+    "user": Presence(_has_user, lambda name: run("userdel", name), _make_user),
     "nft_table": NftTable(),
     "netns": Presence(_has_namespace, lambda name: run("ip", "netns", "delete", name)),
     "link": Presence(

@@ -147,7 +147,7 @@ def apply(module: AnsibleModule, state: State, item: Item) -> tuple[list[str], s
     if not differs(present, wanted):
         return unavailable, "", ""
     if module.check_mode:
-        return unavailable, as_text(former), as_text(wanted)
+        return unavailable, *as_texts(former, wanted)
     state.remember(kind, name, former, module.params["role"])
     refused, now = write(kind, name, wanted, present)
     if refused or is_lines(wanted):  # tc shows other units than it was given
@@ -163,7 +163,13 @@ def apply(module: AnsibleModule, state: State, item: Item) -> tuple[list[str], s
     if refused and not is_parts(wanted):
         return unavailable, "", ""
     after = {key: now.get(key) for key in wanted} if is_parts(wanted) and is_parts(now) else wanted
-    return unavailable, as_text(former), as_text(after)
+    return unavailable, *as_texts(former, after)
+
+
+def as_texts(former: Any, after: Any) -> tuple[str, str]:
+    """Both values as lines of a diff, which differ where the content of a file does, too."""
+    other = is_parts(former) and is_parts(after) and former.get("content") != after.get("content")
+    return as_text(former), as_text(after) + (", other content" if other else "")
 
 
 def parts_to_set(item: Item, wanted: Any, present: Any) -> tuple[Any, Any, list[str]]:
