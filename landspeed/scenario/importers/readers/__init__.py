@@ -16,7 +16,7 @@ ripe_atlas.py         RIPE Atlas: results of traceroutes and pings, as the API g
 scamper.py            scamper's JSON (`sc_warts2json`, `scamper -O json`), CAIDA's: its traceroutes and pings
 speedtest.py          Speed tests of Ookla (`speedtest -f json`) and of speedtest-cli (`--json`)
 ss.py                 Reader of `ss -ti`: its facts on TCP connections (ss(8) names the fields)
-tc.py                 `tc -s qdisc`: the disciplines of a device on the path, their rate, queue and loss
+tc.py                 `tc -s qdisc`, also as JSON (`-j`): a device's disciplines, their rate, queue and loss
 tracepath.py          tracepath's text: hops, and the MTU of the path, which it probes
 traceroute.py         traceroute's text: Linux (Dmitry Butskoy's, inetutils'), BSD and macOS, Cisco
 

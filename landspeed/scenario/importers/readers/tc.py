@@ -1,4 +1,4 @@
-"""`tc -s qdisc`, also as JSON (`-j`): the disciplines of a device, their rate, queue and loss, and what they dropped."""
+"""`tc -s qdisc`, also as JSON (`-j`): a device's disciplines, their rate, queue and loss, and what they dropped."""
 
 from __future__ import annotations
 
