@@ -95,7 +95,7 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"'{value}' is none of its values; {meant_or_all(str(value), known)}")
 
     def _meaning(self, message: str) -> str:
-        """What the first option is that a complaint of argparse misses."""
+        """First option that a complaint of argparse misses, in words."""
         word = message.removeprefix(REQUIRED).split(",")[0] if message.startswith(REQUIRED) else ""
         found = [each for each in self._actions if word in each.option_strings]
         return "".join(f"; write {word} {each.metavar}: {each.help}" for each in found)

@@ -198,7 +198,7 @@ def _window_or_receiver(judged: Judged, share: float) -> Cause:
 
 
 def nagle_words(held: int, turns: float) -> str:
-    """What Nagle's algorithm took of a program's round trips; empty where that is little.
+    """Words for what Nagle's algorithm took of a program's round trips; empty where that is little.
 
     Args:
         held: packets that were not full and waited a round trip for what was sent before them.
