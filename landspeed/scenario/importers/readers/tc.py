@@ -128,7 +128,7 @@ def _discipline(file: Path, head: re.Match[str], place: str, counts: tuple[int, 
 
 
 def _checked(file: Path, found: MeasuredDiscipline) -> MeasuredDiscipline:
-    """Facts as for the text. Raises MeasurementError: a figure is none of a path."""
+    """Return it as it is. Raises MeasurementError: a figure is none of a path."""
     rate_bps, limit, share = found.rate_bps, found.limit_bytes, found.loss
     if rate_bps is not None and not 1e3 <= rate_bps <= 1e12:
         raise MeasurementError(f"{file}: {rate_bps:g} bit/s is no rate of a line; give {WHAT}, unchanged")
