@@ -79,6 +79,9 @@ def test_the_line_s_rate_is_what_came_while_a_queue_stood(tmp_path: Path) -> Non
     made = import_files({}, found=[tmp_path / "x.pcap"])
     assert made.loaded.scenario.path[-1].line_rate == pytest.approx(16e6, rel=0.002)
     assert re.search(r"line_rate: .*in \d+ intervals with a queue", made.text)
+    assert (
+        transfer_of(tmp_path, pcap(talk(behind_ms=15))).busy == ()
+    )  # of the way to a place in between it tells nothing
 
 
 def test_a_clock_that_is_set_back_is_said(tmp_path: Path) -> None:

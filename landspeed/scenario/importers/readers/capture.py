@@ -243,8 +243,11 @@ class _Captured:
         return found
 
     def _busy(self) -> Iterator[GoodputInterval]:
-        """Times in which a queue stood throughout; of several connections none tells what the others had meanwhile."""
-        if len(self.ways) > 1:
+        """Times in which a queue stood throughout, as only the sender's round trips show it.
+
+        Of several connections none tells what the others had meanwhile.
+        """
+        if len(self.ways) > 1 or self._place() != AT_SENDER:
             return
         busy = self.ways[0].busy
         busy.end(self.ways[0].ahead_ns or 0)
