@@ -226,6 +226,17 @@ def test_a_figure_of_pscheduler_that_is_none_is_left_out(name: str, word: str, o
     assert read_pscheduler(tmp_path / name)
 
 
+def test_counts_that_cannot_be_are_none(tmp_path: Path) -> None:
+    """More packets lost than sent; fewer streams than one, beside what `ss` says of none of them."""
+    text = (HERE / "pscheduler-latency.json").read_text()
+    assert '"packets-lost": 6' in text
+    file = write(tmp_path, "latency.json", text.replace('"packets-lost": 6', '"packets-lost": 6000'))
+    assert import_files({}, found=[file]).loaded.scenario.path
+    whole = whole_iperf3()
+    whole["start"]["test_start"]["num_streams"] = -1
+    assert read_iperf3(write(tmp_path, "few.json", json.dumps(whole))).transfers[0].streams == 1
+
+
 def test_the_archive_s_transfers_are_one_with_their_spread() -> None:
     found = read_archive(HERE / "archive.json")
     assert len(found.transfers) == 3

@@ -365,7 +365,9 @@ def _by_probes(made: InferredPath, evidence: PathEvidence) -> None:
     if made.loss is not None or made.queue is not None:
         return
     sent = sum(each.sent for each in evidence.probes) + sum(each.packets or 0 for each in udp.chance)
-    lost = sum(each.lost for each in evidence.probes) + sum(each.lost or 0 for each in udp.chance)
+    lost = sum(min(max(each.lost, 0), each.sent) for each in evidence.probes) + sum(
+        each.lost or 0 for each in udp.chance
+    )
     if lost and 0 < sent < FEWEST:
         made.assumptions.append(
             f"Loss. {lost} of {sent} packets of probes were lost: too few were sent to make a loss of it, and none is "

@@ -104,7 +104,7 @@ def transfer_of(data: dict[str, Any], source: str) -> MeasuredTransfer:
         sender_ports=_ports(start, "local_port" if sends else "remote_port"),
         udp=udp,
         ip_version=6 if ":" in plain_address(here) else 4,
-        streams=whole(asked, "num_streams") or max(1, len(items(end, "streams"))),
+        streams=whole(positive(asked, "num_streams")) or max(1, len(items(end, "streams"))),
         congestion_control=text_of(end, "sender_tcp_congestion") or None,
         mss_bytes=whole(start, "tcp_mss") or whole(start, "tcp_mss_default"),
         mtu_bytes=whole(positive_of(own, "pmtu")),

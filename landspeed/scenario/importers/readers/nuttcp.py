@@ -87,7 +87,7 @@ def read_nuttcp(file: Path) -> PathEvidence:
         receiver=peer[2] if sends and peer else "",
         udp=bool(packets),
         ip_version=6 if peer and ":" in peer[2] else 4,
-        streams=int(buffer[2]) if buffer else 1,
+        streams=max(1, int(buffer[2])) if buffer else 1,
         mss_bytes=int(mss[1]) if mss else None,
         retransmits=None if packets else again,
         packets=packets or None,

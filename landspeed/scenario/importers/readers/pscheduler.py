@@ -100,7 +100,7 @@ def throughput(result: Any, spec: Any, source: str) -> PathEvidence:
         receiver=receiver,
         udp=udp,
         ip_version=whole(spec, "ip-version") or (6 if ":" in receiver else 4),
-        streams=whole(spec, "parallel") or max(1, len(items(result, "summary", "streams"))),
+        streams=whole(positive(spec, "parallel")) or max(1, len(items(result, "summary", "streams"))),
         congestion_control=text_of(spec, "congestion") or None,
         mss_bytes=whole(positive(result, "mss")),
         mtu_bytes=whole(positive(result, "mtu")),
