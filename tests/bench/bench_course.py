@@ -1,7 +1,7 @@
 """The course from nothing: how near each lesson comes to theory, what it costs, and what a finished course costs again.
 
 `bench_course.py [--jobs N]` runs all lessons in a folder of its own and prints tables. Promised: what each lesson
-promises; on two cores 12 minutes from nothing and 5 s again; 30 MB, and 2 MB a page. Exit status 1 if one of these is not kept.
+promises; on two cores 12 minutes from nothing and 5 s again; 30 MB, and 2 MB a page. Exit status 1 if one is not kept.
 """
 
 from __future__ import annotations
