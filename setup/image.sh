@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 [ -n "$(find build/wheel -name 'landspeed-*.whl' 2>/dev/null)" ] || { echo "image.sh: make wheel" >&2; exit 2; }
 command -v buildah >/dev/null || { echo "image.sh: apt-get install buildah" >&2; exit 2; }
 fresh_folder bookworm ca-certificates >build/image.log
+chroot "$fresh" userdel --remove stranger 2>/dev/null # who a base image has not
 course=$(mktemp -d "$PWD/build/classroom.XXXXXX")
 store=$course/store
 trap 'b rm --all >/dev/null; rm -rf --one-file-system "$fresh" "$course"' EXIT

@@ -193,6 +193,15 @@ QUESTIONS = (
         lambda n: n["rate"] * n["rtt"] / 8 / n["streams"],
         "MB",
     ),
+    ExamQuestion(
+        "converging",
+        "Two Reno flows of one round trip lose a packet at the same instants. Their windows differ by {first} packets. "
+        "By how many do they differ after {losses} such losses?",
+        {"first": range(160, 1001, 40), "losses": range(2, 6)},
+        lambda n: n["first"] / 2 ** n["losses"],
+        "packets",
+        2,
+    ),
 )
 
 

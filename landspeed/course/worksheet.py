@@ -28,7 +28,7 @@ NARROW_CSS = (
 )
 
 
-NAMES = {"cubic": "CUBIC", "reno": "Reno", "bbr": "BBR", "dctcp": "DCTCP", "htcp": "HTCP"}
+NAMES = {"cubic": "CUBIC", "reno": "Reno", "bbr": "BBR", "dctcp": "DCTCP", "htcp": "HTCP", "scalable": "Scalable TCP"}
 
 
 @dataclass(frozen=True)

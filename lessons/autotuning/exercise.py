@@ -58,8 +58,8 @@ sed -n 's/.* \\([0-9.]*\\) Mbits\\/sec.*receiver$/\\1/p' /tmp/read
 
 
 def draw(chance: random.Random, _: Laboratory | None) -> StudentDraw:
-    """A rate of 40 to 80 Mbit/s and a round trip of 100 to 200 ms."""
-    rate, rtt = chance.randrange(8, 17) * 5, chance.randrange(50, 101) * 2
+    """16 to 24 Mbit/s over 140 to 240 ms: at least twice what the present buffers let through."""
+    rate, rtt = chance.randrange(16, 25), chance.randrange(70, 121) * 2
     return StudentDraw.of(SCENARIO, TASK, rate=rate, rtt=rtt, second=rtt // 2 - 1)
 
 

@@ -34,6 +34,7 @@ WORKED = [  # numbers of a question and its answer, in the order of the question
     ({"marked": 50, "window": 400}, 300.0),
     ({"rate": 8, "rtt": 65}, 65.0),
     ({"streams": 8, "rate": 8, "rtt": 264}, 33.0),
+    ({"first": 400, "losses": 3}, 50.0),
 ]
 
 
