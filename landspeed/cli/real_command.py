@@ -210,8 +210,8 @@ def _key(parsed: argparse.Namespace) -> int:
 
 
 def _play(parsed: argparse.Namespace) -> int:
-    from landspeed.worlds.real.gate import pass_gate
     from landspeed.worlds.real.inventory import read_hosts, read_plan
+    from landspeed.worlds.real.rehearsal_gate import pass_gate
     from landspeed.worlds.real.runner import run_play
     from landspeed.worlds.real.unchanged import check_figures
 

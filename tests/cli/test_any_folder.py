@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.command import landspeed
+from tests.support.command import COMMAND, landspeed
 from tests.support.emu_fixtures import FIRST
 
 AT_ATHENS = ("exec", FIRST, "--at", "athens", "--no-calibration")
@@ -79,3 +81,41 @@ def test_a_home_with_a_space_or_read_only(kind: str, tmp_path: Path) -> None:
         assert re.fullmatch(r"Error: .*my home/.*: .*Read-only file system.*\n", done.stderr), done.stderr
     else:
         assert (home / ".config/landspeed/config.toml").is_file(), done.stderr
+
+
+ANOTHERS = """
+mkdir -p "$PLACE/house"
+mount --rbind "$HOME" "$PLACE/house"
+mount -t tmpfs -o mode=755 tmpfs "$HOME"
+for each in .cache .pyenv; do  # what others may read of it; its door is closed to them
+    [ ! -d "$PLACE/house/$each" ] || { mkdir "$HOME/$each" && mount --rbind "$PLACE/house/$each" "$HOME/$each"; }
+done
+export XDG_CACHE_HOME="${XDG_CACHE_HOME:-$HOME/.cache}" HOME="$PLACE/home"
+cd "$HOME"
+exec setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"
+"""
+
+
+@pytest.mark.guest
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_another_user_than_the_one_who_set_it_up() -> None:
+    """A clone that is not his: he runs from it, writes into folders of his own, and is told where he may not."""
+    place = Path(tempfile.mkdtemp(prefix="another ", dir="/var/tmp"))
+    try:
+        place.chmod(0o755)
+        (place / "home").mkdir()
+        shutil.chown(place / "home", "nobody")
+        settings: dict[str, Any] = {"under": ("unshare", "--mount", "sh", "-euc", ANOTHERS, "sh"), "cwd": place,
+                    "env": os.environ | {"PLACE": str(place)}}  # fmt: skip
+        if subprocess.run([*settings["under"], "test", "-x", COMMAND], check=False, env=settings["env"]).returncode:
+            pytest.skip(f"others may not enter {COMMAND.parent}")
+        words = ("run", "first", "--set", "transfer.duration=0.2 s", "--set", "expect=null", "--quiet", "--out")
+        done = landspeed(*words, "mine", **settings)
+        assert (done.returncode, done.stderr) == (0, "")
+        (report,) = place.glob("home/mine/first-*/report.html")
+        assert report.owner() == "nobody"
+        done = landspeed(*words, place / "theirs", **settings)
+        assert done.returncode == 2
+        assert re.fullmatch(r"Error: cannot write .*: no permission .*; give another folder with --out\n", done.stderr)
+    finally:
+        shutil.rmtree(place)

@@ -215,6 +215,10 @@ def test_the_readme_is_a_door() -> None:
     assert "$ landspeed run first" in screen
     assert "Goodput: " in screen
     assert "Bound by: " in screen
+    assert re.match(r"# landspeed\n\n\*\*[^*]+\.\*\*\n", screen), "one bold sentence says what it is"
+    assert "(docs/pictures/demo.svg)" in screen
+    assert screen.index("**For you if**") < screen.index("**Not for you if**") < screen.index("**Install**")
+    assert re.findall(r"^\| (netem|Mininet|ns-3)\b", screen, re.MULTILINE) == ["netem", "Mininet", "ns-3"]
 
 
 @pytest.mark.parametrize("marker", ["run: qiuck", "run: status", "run; slow", "not run", "file"])

@@ -58,6 +58,13 @@ def _no_link_watch(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr(doctor, "LINKWATCH", folder / "linkwatch")
 
 
+def _anothers_folder(monkeypatch: pytest.MonkeyPatch, _folder: Path) -> None:
+    real = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: real(path, mode) and (mode != os.W_OK or str(path).startswith("/dev"))
+    )
+
+
 def _full_disk(monkeypatch: pytest.MonkeyPatch, _folder: Path) -> None:
     usage = namedtuple("usage", "total used free")
     real = shutil.disk_usage
@@ -90,6 +97,7 @@ def _without(tool: str) -> Callable[[pytest.MonkeyPatch, Path], None]:
         (_no_engine, "transfer engine", "fail", "make setup"),
         (_no_link_watch, "link watch", "fail", "make setup"),
         (_full_disk, "disk", "warn", "--out"),
+        (_anothers_folder, "disk", "warn", "--out"),
         (_no_ptrace, "ptrace", "fail", "ptrace_scope"),
         (_without("tc"), "tc", "warn", "apt-get install iproute2"),
         (_without("iperf3"), "iperf3", "warn", "apt-get install iperf3"),

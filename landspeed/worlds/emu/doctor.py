@@ -174,6 +174,8 @@ def _cores() -> Finding:
 def _disk() -> Finding:
     place = next(folder for folder in (BUNDLES, *BUNDLES.parents) if folder.exists())
     free = shutil.disk_usage(place).free
+    if not os.access(place, os.W_OK):
+        return Finding("disk", "warn", f"no permission to write to {place}", "put bundles elsewhere with --out DIR")
     text = f"{free / 2**30:.1f} GiB free for bundles in {BUNDLES}"
     if free < SMALLEST_DISK_BYTES:
         return Finding("disk", "warn", text, "free some space, or put bundles elsewhere with --out DIR")

@@ -7,8 +7,8 @@ errors.py            Errors before or while plays run
 evidence.py          Evidence of an attempt that can be believed later: what its bundle was made from
 fleet.py             Fleet: several flows of a network
 fleet_collected.py   Bundle of a fleet's attempt: each flow judged as the transfer over its path
-gate.py              The gate: what goes to real servers was rehearsed, with this plan and this engine
 inventory.py         The inventory of a real attempt, written from a scenario: hosts
+rehearsal_gate.py    The gate: what goes to real servers was rehearsed, with this plan and this engine
 runner.py            Runs a playbook through ansible-runner and tells what happens, a line a task
 shaping.py           The plan's links as lines for `tc qdisc add`
 unchanged.py         Comparison of what runs with what was rehearsed: figures of the inventory
