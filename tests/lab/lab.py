@@ -159,6 +159,29 @@ class Lab:
         namespace = Path("/proc") / self._first() / "root/run/netns/wire"
         subprocess.run(["nsenter", f"--net={namespace}", "sh", "-c", command], check=True, capture_output=True)
 
+    def cut_power(self, host: str) -> None:
+        """Kill all that runs on a server, and boot it again; wait until it answers."""
+        before = self.root(host, "cat /proc/sys/kernel/random/boot_id")
+        (self.folder / f"{host}.again").touch()
+        for hierarchy in CGROUPS:
+            for file in (hierarchy / _group(self.folder) / host).rglob("cgroup.procs"):
+                for pid in file.read_text().split():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(pid), signal.SIGKILL)
+        deadline = time.monotonic() + BOOT_DEADLINE_S
+        while self.ssh(host, "cat /proc/sys/kernel/random/boot_id").stdout in ("", before):
+            if time.monotonic() > deadline:
+                raise LabError(f"{host} did not boot again:\n{self._logs()}")
+            time.sleep(0.3)
+
+    def fill_disk(self, host: str, *, full: bool) -> None:
+        """Leave a server's disk no free byte, or give it back what it had."""
+        place = f"/run/lab/{host}/memory"
+        found = os.statvfs(f"/proc/{self._first()}/root{place}")
+        size = (found.f_blocks - found.f_bfree) * found.f_frsize if full else "50%"
+        words = ["nsenter", "--target", self._first(), "--mount", "mount", "-o", f"remount,size={size}", place]
+        subprocess.run(words, check=True, capture_output=True)
+
     def _first(self) -> str:
         return Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()[0]
 

@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -58,16 +59,7 @@ def build_wires(hosts: list[str]) -> None:
     ip("addr", "add", f"{MANAGEMENT['operator']}/24", "dev", "mgmt0")
     ip("link", "set", "mgmt0", "up")
     for host in hosts:
-        ip("netns", "add", host)
-        _plug(host, "mgmt0", "mgmt", f"m-{host}")
-        _plug(host, "data0", "lan-a" if host.startswith("sender") else "lan-b", f"d-{host}")
-        own, gateway = DATA[host]
-        ip("link", "set", "lo", "up", namespace=host)
-        ip("addr", "add", f"{MANAGEMENT[host]}/24", "dev", "mgmt0", namespace=host)
-        ip("addr", "add", f"{own}/24", "dev", "data0", namespace=host)
-        ip("link", "set", "mgmt0", "up", namespace=host)
-        ip("link", "set", "data0", "up", namespace=host)
-        ip("route", "add", "10.78.0.0/16", "via", gateway, namespace=host)
+        build_network(host)
     for tap, bridge, mtu in (
         ("tap-a", "lan-a", DATA_MTU_BYTES),
         ("tap-b", "lan-b", DATA_MTU_BYTES),
@@ -77,6 +69,30 @@ def build_wires(hosts: list[str]) -> None:
         # UML's driver reads packets of the MTU. A super-packet that a host leaves for its NIC to cut it would cut off
         # after 9000 B, and lose it: the tap passes on single packets.
         ip("link", "set", tap, "gso_max_segs", "1", "mtu", str(mtu), "master", bridge, "up", namespace=WIRE)
+
+
+def build_network(host: str) -> None:
+    """A server's namespace with its NICs, which have the same addresses after each boot."""
+    ip("netns", "add", host)
+    _plug(host, "mgmt0", "mgmt", f"m-{host}")
+    _plug(host, "data0", "lan-a" if host.startswith("sender") else "lan-b", f"d-{host}")
+    own, gateway = DATA[host]
+    ip("link", "set", "lo", "up", namespace=host)
+    for device, address in (("mgmt0", MANAGEMENT[host]), ("data0", own)):
+        mac = zlib.crc32(f"{host} {device}".encode()).to_bytes(4, "big").hex(":")
+        ip("link", "set", device, "address", f"02:4c:{mac}", namespace=host)
+        ip("addr", "add", f"{address}/24", "dev", device, namespace=host)
+        ip("link", "set", device, "up", namespace=host)
+    ip("route", "add", "10.78.0.0/16", "via", gateway, namespace=host)
+
+
+def boot_again(folder: Path, host: str, group: str) -> subprocess.Popen[bytes]:
+    """A server whose power was cut: what was on its disk is there, what its kernel knew of the network is not."""
+    for port in (f"m-{host}", f"d-{host}"):
+        ip("link", "delete", port, namespace=WIRE)
+    ip("netns", "delete", host)
+    build_network(host)
+    return boot_server(Path("/run/lab") / host / "root", folder, host, group)
 
 
 def _plug(namespace: str | None, device: str, bridge: str, port: str) -> None:
@@ -198,7 +214,11 @@ def main() -> None:
             time.sleep(1)
         for host, process in running.items():
             if process.returncode is None and process.poll() is not None:
-                (folder / f"{host}.ended").write_text(str(process.returncode))
+                if (folder / f"{host}.again").exists():
+                    (folder / f"{host}.again").unlink()
+                    running[host] = boot_again(folder, host, job["group"])
+                else:
+                    (folder / f"{host}.ended").write_text(str(process.returncode))
 
 
 if __name__ == "__main__":

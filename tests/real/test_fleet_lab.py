@@ -21,16 +21,16 @@ import pytest
 
 from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord
-from tests.lab.lab import Lab
 from tests.lab.supervisor import DATA, MANAGEMENT
 from tests.support.emu_fixtures import wait_until
-from tests.support.lab_fixtures import assert_as_before
+from tests.support.lab_fixtures import assert_as_before, fleet_flows, fleet_hosts, fleet_lab
 from tests.support.real_fixtures import Servers
 
 PAIRS = int(os.environ.get("LANDSPEED_FLEET", "2"))
-SENDERS, RECEIVERS = ([f"{role}{number}" for number in range(1, PAIRS + 1)] for role in ("sender", "receiver"))
-HOSTS = (*SENDERS, *RECEIVERS)
-FLOWS = [*((number, number) for number in range(1, PAIRS + 1)), (1, 2)]  # the last sender is receiver1's stranger
+HOSTS = fleet_hosts(PAIRS)
+SENDERS = [*HOSTS[:PAIRS]]
+FLOWS = fleet_flows(PAIRS)  # the last sender is receiver1's stranger
+FLOWS_AT_RECEIVER1 = len([flow for flow in FLOWS if flow[1] == 1])
 ROLLOUT_MOST_S = 300.0  # of eight servers, on two cores of one's own
 PORTS = range(5201, 5205)
 PROBE = """
@@ -46,27 +46,19 @@ while True:
     print("looked", flush=True)
     time.sleep(0.1)
 """
+LISTENING = """
+import subprocess, time
+seen = set()
+while True:
+    for line in subprocess.run(["ss", "-Hltun"], stdout=subprocess.PIPE, text=True).stdout.splitlines():
+        port = line.split()[4].rpartition(":")[2]
+        if port not in seen:
+            print(port, flush=True)
+        seen.add(port)
+    time.sleep(0.2)
+"""
 
 pytestmark = [pytest.mark.xdist_group("lab"), pytest.mark.root, pytest.mark.lab, pytest.mark.slow]
-
-
-def network() -> dict[str, object]:
-    """Each sender sends to the receiver of its number, the first to the second's, too."""
-    links = [
-        {"from": host, "to": "left" if host.startswith("sender") else "right", "one_way_delay": "10 us"}
-        for host in HOSTS
-    ]
-    return {
-        "format": 1,
-        "name": "fleet",
-        "title": "As many as there are that send",
-        "line_rate": "1 Gbit/s",
-        "mtu": "9000 B",
-        "queue": "1 MB",
-        "links": [*links, {"from": "left", "to": "right", "one_way_delay": "10 us"}],
-        "transfer": {"congestion_control": "reno", "duration": "5 s", "pacing": "20 Mbit/s", "receive": "verify"},
-        "flows": [{"name": f"f{a}{b}", "from": f"sender{a}", "to": f"receiver{b}"} for a, b in FLOWS],
-    }
 
 
 @dataclass
@@ -92,25 +84,8 @@ class Stranger:
 @pytest.fixture(scope="module", name="fleet")
 def fleet_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     """The servers and an inventory of them; the lab's cables have no delay, which the attempt is told."""
-    folder = tmp_path_factory.mktemp("fleet")
-    (folder / "tmp").mkdir()
-    (folder / "fleet.yaml").write_text(json.dumps(network()))
-    lab = Lab.up(f"fleet-{folder.parent.name}-{folder.name}", HOSTS)
-    try:
-        made = Servers(lab, folder, folder / "inventory", folder / "fleet.yaml", folder / "runs", folder / "tmp")
-        words = [
-            word
-            for host in HOSTS
-            for word in ("--host", f"{host}=otto@{host},address={DATA[host][0]},ssh_config={lab.folder}/ssh_config")
-        ]
-        done = made.landspeed("real", "inventory", str(made.scenario), "--out", str(made.inventory), *words)
-        assert done.returncode == 0, done.stderr
-        other = "attempt_checks: [route, interface, link, path, path mtu]\npreflight_rtt_tolerance: 1000\n"
-        (made.inventory / "group_vars" / "all" / "lab.yml").write_text(other)
-        (folder / "vault-password").write_text("none\n")
+    with fleet_lab(tmp_path_factory.mktemp("fleet"), PAIRS) as made:
         yield made
-    finally:
-        lab.down()
 
 
 @pytest.fixture(scope="module", name="before")
@@ -129,14 +104,28 @@ def knock(fleet: Servers, host: str) -> Stranger:
     if host != "operator":
         addresses += [DATA["receiver1"][0], f"{local['data0']}%data0"]
     targets = [f"{address}@{port}" for address in addresses for port in (22, *PORTS)]
-    config = str(fleet.lab.folder / "ssh_config")
     command = ["python3", "-u", "-c", PROBE, *targets]
     if host != "operator":
-        quoted = " ".join(f"'{word}'" for word in command)
-        command = ["ssh", "-tt", "-F", config, "-l", "otto", host, f"exec timeout 1800 {quoted}"]
+        command = on(fleet, host, " ".join(f"'{word}'" for word in command))
+    return begin(fleet, host, command)
+
+
+def listen_in(fleet: Servers) -> Stranger:
+    """Look which ports of receiver1 anybody listens at."""
+    return begin(fleet, "ports", on(fleet, "receiver1", f"python3 -u -c '{LISTENING}'"))
+
+
+def on(fleet: Servers, host: str, command: str) -> list[str]:
+    """Words that run a command on a server until their end."""
+    config = str(fleet.lab.folder / "ssh_config")
+    return ["ssh", "-tt", "-F", config, "-l", "otto", host, f"exec timeout 1800 {command}"]
+
+
+def begin(fleet: Servers, name: str, command: list[str]) -> Stranger:
+    """Begin a command on the operator's machine."""
     words = fleet.lab.operator_command(*command)
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    return Stranger(host, process)
+    return Stranger(name, process)
 
 
 @dataclass(frozen=True)
@@ -145,6 +134,7 @@ class Rollout:
 
     took_s: float
     load: float
+    said: dict[str, str]
     doors: dict[str, list[str]]
     bundle: Path
     record: RunRecord
@@ -156,8 +146,9 @@ def rollout_fixture(fleet: Servers, before: dict[str, str]) -> Rollout:
     assert before
     words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "otto@desk", "-f", str(fleet.folder / "key")]
     subprocess.run(words, check=True)
-    strangers = [knock(fleet, host) for host in ("operator", "receiver2", SENDERS[-1])]
+    strangers = [listen_in(fleet), *(knock(fleet, host) for host in ("operator", "receiver2", SENDERS[-1]))]
     began = time.monotonic()
+    said: dict[str, str] = {}
     plays = {
         "tune": [],
         "deploy": ["--unrehearsed", "the lab"],
@@ -171,11 +162,12 @@ def rollout_fixture(fleet: Servers, before: dict[str, str]) -> Rollout:
             )
             # The lab's cables have no delay: what is collected was not calibrated as planned, and has not passed.
             assert done.returncode == (1 if play == "collect" else 0), done.stdout + done.stderr
+            said[play] = done.stderr
         took_s = time.monotonic() - began
     finally:
         doors = {stranger.name: stranger.end() for stranger in strangers}
     (bundle,) = fleet.runs.iterdir()
-    return Rollout(took_s, os.getloadavg()[1], doors, bundle, load_record(bundle))
+    return Rollout(took_s, os.getloadavg()[1], said, doors, bundle, load_record(bundle))
 
 
 def test_a_mesh_has_every_pair(fleet: Servers) -> None:
@@ -197,6 +189,8 @@ def test_all_flows_begin_by_one_schedule_and_are_judged(rollout: Rollout) -> Non
         said = {verdict.name: verdict for verdict in flow.verdicts}
         assert said["delivery"].ok and said["path"].ok, said
         assert re.search(r"over 10\.78\.1\.1 → 10\.78\.2\.1\d; path MTU 9000 B", said["path"].text)
+    # Ten seconds until they begin, five that they take, in rounds of ten: nobody is asked after all have ended.
+    assert 1 <= rollout.said["attempt"].count(f"fleet: Wait for the flows: {SENDERS[0]} ok") <= 3
     planned = {json.loads(file.read_text())["planned_unix_s"] for file in rollout.bundle.glob("flows/*/began.json")}
     assert len(planned) == 1
     sent = [each.text for flow in flows for each in flow.verdicts if each.name == "NIC bytes"]
@@ -218,13 +212,22 @@ def test_the_bundle_is_verified(fleet: Servers, rollout: Rollout) -> None:
 
 
 def test_no_stranger_finds_a_door_open(rollout: Rollout) -> None:
-    """During the whole rollout, by IPv4 and IPv6; that they knock at all, the door of ssh shows."""
+    """During the whole rollout, by IPv4 and IPv6, wherever anybody listens; the door of ssh shows that they knock."""
+    assert {int(line) for line in rollout.doors["ports"]} == {22, *PORTS[:FLOWS_AT_RECEIVER1]}
     for name, said in rollout.doors.items():
+        if name == "ports":
+            continue
         opened = {line.split()[1] for line in said if line.startswith("open ")}
         assert len({each for each in opened if each.endswith("@22")}) >= (2 if name == "operator" else 3), opened
         assert any("fe80" in each for each in opened)
         assert not {each for each in opened if not each.endswith("@22")}
         assert said.count("looked") > 10
+
+
+@pytest.mark.skipif(PAIRS < 4, reason="of two servers, test_lab.py shows it")
+def test_a_second_time_nothing_is_changed(fleet: Servers, rollout: Rollout) -> None:
+    assert rollout
+    assert {*fleet.must("tune").values()} == {*fleet.must("deploy", "--unrehearsed", "the lab").values()} == {0}
 
 
 def test_a_rule_ends_all_flows(fleet: Servers, rollout: Rollout) -> None:

@@ -1,8 +1,13 @@
-"""One lab for the session, as a molecule scenario has it: servers, what they were before, all plays once in order."""
+"""One lab for the session, as a molecule scenario has it: servers, what they were before, all plays once in order.
+
+Also labs of a fleet, whose cables have no delay.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -14,9 +19,67 @@ from landspeed.results.bundle import load_record
 from landspeed.results.facts import RealFacts
 from landspeed.results.record import RunRecord
 from tests.lab.lab import Lab
+from tests.lab.supervisor import DATA
 from tests.support.command import COMMAND
 from tests.support.real_fixtures import SecretWatch, Servers, write_lab_scenario
 from tests.support.stalls import Beside
+
+
+def fleet_flows(pairs: int) -> list[tuple[int, int]]:
+    """Numbers of sender and receiver of each flow: the first sender has one to the second receiver, too."""
+    return [*((number, number) for number in range(1, pairs + 1)), *([(1, 2)] if pairs > 1 else [])]
+
+
+def fleet_hosts(pairs: int) -> tuple[str, ...]:
+    """Names of a fleet's servers."""
+    return tuple(f"{role}{number}" for role in ("sender", "receiver") for number in range(1, pairs + 1))
+
+
+def fleet_network(pairs: int) -> dict[str, object]:
+    """Each sender sends to the receiver of its number."""
+    links = [
+        {"from": host, "to": "left" if host.startswith("sender") else "right", "one_way_delay": "10 us"}
+        for host in fleet_hosts(pairs)
+    ]
+    return {
+        "format": 1,
+        "name": "fleet",
+        "title": "As many as there are that send",
+        "line_rate": "1 Gbit/s",
+        "mtu": "9000 B",
+        "queue": "1 MB",
+        "links": [*links, {"from": "left", "to": "right", "one_way_delay": "10 us"}],
+        "transfer": {"congestion_control": "reno", "duration": "5 s", "pacing": "20 Mbit/s", "receive": "verify"},
+        "flows": [{"name": f"f{a}{b}", "from": f"sender{a}", "to": f"receiver{b}"} for a, b in fleet_flows(pairs)],
+    }
+
+
+@contextlib.contextmanager
+def fleet_lab(folder: Path, pairs: int) -> Iterator[Servers]:
+    """The servers of a fleet and an inventory of them, which the attempt is told.
+
+    Yields:
+        the servers, which go with the context.
+    """
+    (folder / "tmp").mkdir()
+    (folder / "fleet.yaml").write_text(json.dumps(fleet_network(pairs)))
+    hosts = fleet_hosts(pairs)
+    lab = Lab.up(f"fleet-{folder.parent.name}-{folder.name}", hosts)
+    try:
+        made = Servers(lab, folder, folder / "inventory", folder / "fleet.yaml", folder / "runs", folder / "tmp")
+        words = [
+            word
+            for host in hosts
+            for word in ("--host", f"{host}=otto@{host},address={DATA[host][0]},ssh_config={lab.folder}/ssh_config")
+        ]
+        done = made.landspeed("real", "inventory", str(made.scenario), "--out", str(made.inventory), *words)
+        assert done.returncode == 0, done.stderr
+        other = "attempt_checks: [route, interface, link, path, path mtu]\npreflight_rtt_tolerance: 1000\n"
+        (made.inventory / "group_vars" / "all" / "lab.yml").write_text(other)
+        (folder / "vault-password").write_text("none\n")
+        yield made
+    finally:
+        lab.down()
 
 
 @pytest.fixture(scope="session", name="servers")

@@ -28,12 +28,13 @@ STALLED_PLAYS = 2  # a play of which that is said is run so many times more
 LATE_TIMERS = "50 ms"  # of the lab's box: a guest in real time whose processor others use too
 
 # Everything that a play could have changed, as text. Left out: what changes by itself (counters, ages, the shadow
-# files' backups that every user change writes) and what only exists while somebody looks.
+# files' backups that every user change writes), what only exists while somebody looks, and which port of the wire a
+# cable's other end is, which a power cut makes anew.
 DUMP = r"""
 export LC_ALL=C
 echo "## sysctl"; sysctl -a 2>/dev/null | grep -vE 'conntrack_count|\.stable_secret|ip_local_port' |
     grep -vE '^fs\.(dentry-state|file-nr|inode-|aio-nr|quota)|^kernel\.(ns_last_pid|pty\.nr|random|perf_event_max)'
-echo "## links"; ip -d -o link show | sed 's/ qlen [0-9]*//'
+echo "## links"; ip -d -o link show | sed -E 's/ qlen [0-9]*//; s/@if[0-9]+|link-netnsid [0-9]+//g'
 echo "## addresses and routes"; ip -o addr show; ip route show; ip -6 route show | grep -v '^fe80'
 ip rule show; ip -6 rule show; ip netns list
 echo "## qdiscs"; tc -d qdisc show

@@ -45,9 +45,9 @@ KILLS = [
     ],
     [
         Kill("preflight", "preflight: See whether sudo works: sender", "Show the findings"),
+        Kill("lease", "lease: See whose the host is: sender", "Show whose it was", play="tune"),
         Kill("tune", "tune: Find the NIC of the path: sender", "Show what this host does not have"),
     ],
-    [Kill("lease", "lease: See whose the host is: sender", "Show whose it was", play="tune")],
     [Kill("deploy", "deploy: Install what the engine needs: receiver", "Ask the installed engine which it is")],
     [Kill("shape", "shape: Set the box up for the path: shaper", "Measure the rate of each link")],
 ]

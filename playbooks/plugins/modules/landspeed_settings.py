@@ -50,6 +50,7 @@ advice:
 """
 
 import contextlib  # noqa: E402
+from pathlib import Path  # noqa: E402
 from typing import Any, TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
@@ -88,8 +89,8 @@ def one_by_one(settings: list[dict[str, Any]]) -> list[Item]:
     return found
 
 
-def beyond_a_boot(items: list[Item]) -> list[Item]:
-    """Files and the unit that make all of these last which this host has."""
+def beyond_a_boot(items: list[Item], *, check_mode: bool) -> list[Item]:
+    """Files and the unit that make all of these last which this host has; in check mode the unit may not be there."""
     lasting: list[tuple[str, str, Any]] = []
     for item in items:
         with contextlib.suppress(Unavailable):
@@ -102,6 +103,8 @@ def beyond_a_boot(items: list[Item]) -> list[Item]:
         {"kind": "path", "name": path, "value": {"text": text, "mode": "0644"}, "required": True, "why": why}
         for path, text in lasting_files(lasting).items()
     ]
+    if check_mode and not all(Path(item["name"]).exists() for item in found):
+        return found
     return [*found, {"kind": "unit", "name": UNIT, "value": {"UnitFileState": "enabled"}, "required": True, "why": why}]
 
 
@@ -223,7 +226,7 @@ def main() -> None:
     items = one_by_one(module.params["settings"])
     with State() as state:
         if module.params["persistent"]:
-            items += beyond_a_boot(items)
+            items += beyond_a_boot(items, check_mode=module.check_mode)
         for item in items:
             try:
                 missing, old, new = apply(module, state, item)
