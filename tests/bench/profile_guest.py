@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from landspeed.base.progress import PHASES
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / ".venv" / "bin" / "landspeed"
 SCENARIOS = ROOT / "scenarios"
@@ -56,9 +58,9 @@ def profile(scenario: Path, overrides: tuple[str, ...], options: tuple[str, ...]
     data = folder / "perf.data"
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
-        began, perf = 0.0, None
+        wall_s, began, perf = 0.0, 0.0, None
         for line in process.stderr:
-            if line == "landspeed: transfer\n":
+            if line == f"landspeed: {PHASES['transfer']}\n":
                 began, guest = time.monotonic(), guest_of(process.pid)
                 if guest is None:
                     break
@@ -66,16 +68,16 @@ def profile(scenario: Path, overrides: tuple[str, ...], options: tuple[str, ...]
                     ["perf", "record", "-q", "-F", str(SAMPLES_PER_S), "-e", "cpu-clock", "-p", str(guest), "-o", data],
                     stderr=subprocess.DEVNULL,
                 )
-            if line == "landspeed: read back\n":
-                began = time.monotonic() - began
+            if line == f"landspeed: {PHASES['read back']}\n":
+                wall_s = time.monotonic() - began
         process.wait()
-    if perf is None or process.returncode:
-        raise RuntimeError(f"no transfer was seen: exit status {process.returncode}")
+    if perf is None or process.returncode or not wall_s:
+        raise RuntimeError(f"no whole transfer was seen: exit status {process.returncode}")
     perf.wait()  # it ends with the guest
     report = subprocess.run(
         ["perf", "report", "-i", data, "--no-children", "--sort", "symbol"], capture_output=True, text=True, check=True
     )
-    return began, report.stdout
+    return wall_s, report.stdout
 
 
 def shares(report: str) -> tuple[dict[str, float], float]:
