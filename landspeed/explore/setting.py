@@ -198,6 +198,10 @@ class Setting:
     @cached_property
     def share(self) -> Share:
         """Each stream's part of the path, in packets."""
+        return self.share_by(self.control)
+
+    def share_by(self, control: str) -> Share:
+        """Each stream's part of the path with another congestion control: BBR lets no queue stand."""
         rtt_s = self.rtt / 1e9
         frame = self.mtu + FRAMING
         pipe = self.pipe_packets
@@ -205,7 +209,7 @@ class Setting:
         if target_s := TARGETS_S.get(self.discipline):
             held = min(held, max(target_s * self.rate / 8 / frame, 1.0))
         share = pipe / self.streams
-        brim = share if self.control == "bbr" else (pipe + held) / self.streams
+        brim = share if control == "bbr" else (pipe + held) / self.streams
         cap = max(1.0, self.window // self.mss)
         if cap <= share:
             brim = share  # no queue will ever stand
