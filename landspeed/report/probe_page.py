@@ -11,12 +11,12 @@ from landspeed.base.files import write_atomically
 from landspeed.base.limits import IDLE
 from landspeed.judge.sockets.answer import Answer, ProbeRun
 from landspeed.judge.sockets.series import SentSeries
-from landspeed.judge.sockets.socket_limits import INITIAL_PACKETS
 from landspeed.judge.sockets.ways import Way
 from landspeed.report import svg_lines as pictures
 from landspeed.report.page_parts import environment, template_text
 from landspeed.report.svg_lines import Axis, LinePicture, PlottedLine, draw
 from landspeed.results.bundle import OutputError
+from landspeed.scenario.theory.physics import INITIAL_WINDOW_PACKETS
 
 COLOURS = ("--series-1", "--series-2", "--series-3", "--series-5")
 CURVE_POINTS = 60
@@ -125,7 +125,7 @@ def tcp_alone_bps(count: int, way: Way) -> float:
     """Goodput of so many bytes by TCP that doubles its window each round trip from ten packets (RFC 6928) to the path's
     capacity, without a loss; the last byte's acknowledgment is waited for."""
     capacity = way.limit_bps / 8 * way.rtt_s
-    window, sent, passed = float(INITIAL_PACKETS * MSS_BYTES), 0.0, 0.0
+    window, sent, passed = float(INITIAL_WINDOW_PACKETS * MSS_BYTES), 0.0, 0.0
     while sent < count and window < capacity:
         sent, window, passed = sent + min(window, count - sent), 2 * window, passed + way.rtt_s
     if sent < count:

@@ -206,6 +206,20 @@ def test_a_window_is_where_the_bytes_in_flight_stand(tmp_path: Path) -> None:
     assert bound_by(samples, path(rtt_s), "b", "a").kind == "idle"
 
 
+@pytest.mark.parametrize("answered", [True, False])
+def test_messages_one_after_the_other_look_like_a_window(answered: bool, tmp_path: Path) -> None:
+    """Twenty messages of 50 kB, each when the last one was answered, 20 ms later; or so much always under way."""
+    size, rtt_s = 50_000, 0.02
+    rows = [{"bytes_sent": 0, "bytes_acked": 0}, {"bytes_sent": size // 2, "bytes_acked": 0}]
+    for number in range(400):
+        done = size * (number // 20) if answered else size * number // 20
+        rows.append({"bytes_sent": done + size, "bytes_acked": done, "in_flight_packets": size // MSS})
+    rows.append({**rows[-1], "bytes_acked": rows[-1]["bytes_sent"]})
+    bound = bound_by(flow(tmp_path, rows, back=4000), path(rtt_s), "a", "b")
+    assert (bound.kind, bound.window_bytes) == ("application window", size)
+    assert ("each sent when the last one was answered, look the same" in bound.explanation) == answered
+
+
 def test_a_window_that_is_granted_in_halves_is_the_whole_of_it(tmp_path: Path) -> None:
     """nghttp2 grants when half was used: the whole is in flight 4 ms of 10, and half of it else."""
     window, rtt_s = 100_000, 0.02

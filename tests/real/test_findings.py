@@ -1,4 +1,4 @@
-"""What an operator found wrong with `landspeed real` of 5dae4f8, and the tests that fail there: D1 to D18."""
+"""What an operator found wrong with `landspeed real` of 5dae4f8, D1 to D18: each has tests that hold it, by name."""
 
 from __future__ import annotations
 

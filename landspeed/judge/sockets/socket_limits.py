@@ -33,6 +33,7 @@ from landspeed.judge.sockets.phases import (
 from landspeed.judge.sockets.series import SentSeries, SocketSamples
 from landspeed.judge.sockets.ways import path_between, way_between
 from landspeed.results.flow_result import LimitPhase, phases_text
+from landspeed.scenario.theory.physics import INITIAL_WINDOW_PACKETS
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.flow_path import Step
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 Place: TypeAlias = Literal["sender", "receiver"]
 
 WORLD = "emu"  # whose lines programs run on
-INITIAL_PACKETS = 10  # TCP's first window (RFC 6928): what is smaller, no window of a program holds back
 MOST_TURN_RTTS = 4
 HTTP2_WINDOW = 65_535  # which both ends begin with (RFC 9113, section 6.9.2)
 HIDDEN = "what it computes takes no virtual time, so it is not in this"
@@ -114,10 +114,10 @@ def bound_by_tcp(samples: SocketSamples, plan: Plan, source: str, target: str) -
     if not total:
         return Bound(kind=limits.IDLE, source=source, target=target, explanation="nothing was sent in this direction")
     known = _Known(samples, plan, ahead, back)
-    small = total <= limits.IDLE_SHARE * other and total <= INITIAL_PACKETS * mean_mss_bytes(ahead) * max(
+    small = total <= limits.IDLE_SHARE * other and total <= INITIAL_WINDOW_PACKETS * mean_mss_bytes(ahead) * max(
         known.rounds, 1
     )
-    if small and other > INITIAL_PACKETS * mean_mss_bytes(ahead):
+    if small and other > INITIAL_WINDOW_PACKETS * mean_mss_bytes(ahead):
         share = f"{bytes_text(total)}, {total / other * 100:.2g} % of what came back"
         return known.bound(limits.IDLE, f"there was nothing more to send than {share}")
     return _of_line(known) or _of_state(known)
@@ -287,7 +287,7 @@ def _missing(known: _Known) -> str:
 def _needs_bytes(known: _Known) -> int:
     """Slow start sends about the path's capacity (RFC 5681); as much time again at the full rate, and it is half."""
     mss, capacity = known.main.mss_bytes, known.capacity_bytes
-    doublings, window = 0, float(INITIAL_PACKETS * mss)
+    doublings, window = 0, float(INITIAL_WINDOW_PACKETS * mss)
     while window < capacity:
         doublings, window = doublings + 1, 2 * window
     return round(capacity * (1 + doublings))
@@ -322,7 +322,8 @@ def _buffer_words(known: _Known, main: SentSeries, name: str) -> str:
 def _of_program(known: _Known) -> Bound:
     """TCP waited for the program: for a window of its own, for answers, or for itself."""
     flat, turns = known.plateau, _round_trips(known)
-    if flat.bytes >= INITIAL_PACKETS * known.main.mss_bytes and flat.share >= limits.PLATEAU_SHARE:
+    # What is smaller than TCP's first window, no window of a program holds back.
+    if flat.bytes >= INITIAL_WINDOW_PACKETS * known.main.mss_bytes and flat.share >= limits.PLATEAU_SHARE:
         rate = steady_bytes_per_s(known.main, flat.bytes)
         least_s = 0.9 * known.way.rtt_s
         most_s = limits.GRANT_FACTOR * (known.loaded_rtt_s + flat.bytes * 8 / known.way.limit_bps)
@@ -370,7 +371,7 @@ def _round_trips(known: _Known) -> float | None:
     both = [*known.ahead, *known.back]
     turns = turns_s(known.ahead, known.way.rtt_s / 2)
     if len(turns) == 1:
-        return 1.0 if sum(each.bytes for each in both) <= 2 * INITIAL_PACKETS * known.main.mss_bytes else None
+        return 1.0 if sum(each.bytes for each in both) <= 2 * INITIAL_WINDOW_PACKETS * known.main.mss_bytes else None
     found = waited = 0.0
     for before, after in pairwise(turns):
         rounds = (after - before) / known.loaded_rtt_s
