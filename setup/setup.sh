@@ -186,7 +186,7 @@ build_sim() {
 # The kernel is built by a module of the package that needs no other one: it does not wait for the Python environment.
 build_kernel() {
 	more=
-	[ "$level" != test ] || more=mininet # the kernel for `landspeed mn`, which builds it at its first use
+	[ "$level" != test ] || more=modules # for `landspeed mn`, which builds them at its first use
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root" "$(find_python)" -m landspeed.worlds.emu.kernel_build $more
 }
 

@@ -45,11 +45,9 @@ def test_the_key_changes_with_option_patch_and_source(recipe: Path, tmp_path: Pa
     seen.append(kernel.kernel_key(archives[0]))
     patch.unlink()
     seen.append(kernel.kernel_key(archives[0]))
-    seen.append(kernel.kernel_key(archives[0], mininet=True))
     with (recipe / "config-mininet").open("a") as config:
-        config.write("CONFIG_BONDING=y\n")
-    assert kernel.kernel_key(archives[0]) == seen[-2]  # its own options change the kernel for Mininet alone
-    seen.append(kernel.kernel_key(archives[0], mininet=True))
+        config.write("CONFIG_BONDING=m\n")
+    seen.append(kernel.kernel_key(archives[0]))
     assert len(set(seen)) == len(seen)
 
 
@@ -207,6 +205,11 @@ olddefconfig: ;
 linux:
 \tmkdir -p $(O)/include/config && echo 9.9.1+ >$(O)/include/config/kernel.release
 \tgcc -g -o $(O)/linux -x c linux.c
+INFO = __attribute__((section(".modinfo"))) const char info[] =
+modules:
+\tmkdir $(O)/net
+\techo '$(INFO) "depends=z_llc";' | gcc -g -c -x c -o $(O)/net/a_bridge.ko -
+\techo '$(INFO) "depends=";' | gcc -g -c -x c -o $(O)/net/z-llc.ko -
 """
 PROGRAM = "long time_travel_time; char *um_running_comm = {}; int main(void) {{ return 0; }}\n"
 
@@ -232,6 +235,7 @@ def test_a_build_leaves_program_options_and_addresses(
     (recipe / "patches" / "0001-name.patch").write_text(hunk.replace("{}", "0", 1).replace("{}", '"idle"', 1))
     (recipe / "patches" / "0002-more-speed.patch").write_text(hunk.replace("{}", "7", 1).replace("{}", "8", 1))
     (recipe / "config").write_text("CONFIG_TWO=y\n# CONFIG_THREE is not set\n")
+    (recipe / "config-mininet").write_text("CONFIG_FOUR=m\n")  # which this series lacks, and no run needs
     monkeypatch.setattr(kernel, "SOURCES", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("OUT", str(tmp_path / "config"))
@@ -247,11 +251,16 @@ def test_a_build_leaves_program_options_and_addresses(
     assert set(built.symbols) == set(kernel.SYMBOLS) and all(built.symbols.values())
     assert b"idle" in built.executable.read_bytes()
     assert (built.executable.parent / "config").read_text() == "CONFIG_ONE=y\n"
+    assert built.modules == []
+    assert kernel.build_kernel(modules=True) == built  # they alone: the program is as it was
+    assert [module.name for module in built.modules] == ["z-llc.ko", "a_bridge.ko"]  # the second needs the first
+    assert not [module for module in built.modules if b".debug_info" in module.read_bytes()]
     assert not built.can_seccomp
     assert b".debug_info" not in built.executable.read_bytes()
     monkeypatch.setenv("MORE_OPTIONS", kernel.DEBUG_INFO)
     (recipe / "config").write_text("CONFIG_ONE=y\nCONFIG_DEBUG_INFO=y\n")
-    with_lines = kernel.build_kernel()
+    with_lines = kernel.build_kernel(modules=True)
+    assert len(with_lines.modules) == 2
     assert with_lines.symbols == built.symbols
     assert b".debug_info" in with_lines.executable.read_bytes()
 
@@ -291,7 +300,7 @@ def test_two_set_ups_at_once_build_once(recipe: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     builds = []
 
-    def build(archive: Path, scratch: Path, key: str, log: object, **_: object) -> None:
+    def build(archive: Path, scratch: Path, key: str, log: object, targets: object) -> None:
         builds.append(key)
         (scratch / "result").mkdir()
         executable = scratch / "result" / "linux"

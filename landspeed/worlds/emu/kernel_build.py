@@ -1,7 +1,8 @@
 """The virtual-time kernel: found in the cache, or built once from the distribution's own Linux source.
 
 The cache key is a hash of everything that shapes the result (source archive, options, patches), so a changed option
-rebuilds and an unchanged one never does. Only the executable, its configuration and two symbol addresses are kept.
+rebuilds and an unchanged one never does. Only the executable, its configuration and two symbol addresses are kept, and
+the modules, which are built for those who ask (`landspeed mn`).
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import hashlib
 import json
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TextIO
 
@@ -59,6 +62,7 @@ DUALPI2_SYMBOL = "dualpi2_qdisc_ops"  # Linux 6.17
 ACCURATE_ECN_NAME = b"\0tcp_ecn_option\0"
 TLS_NAME = b"\0tls-strp\0"  # of its parser among the texts of the program: a configuration without it has none
 MPTCP_NAME = b"\0mptcp_pm\0"  # of its path manager among the texts of the program: a configuration without it has none
+MODULES, ORDER = "modules", "order"  # a folder beside the executable, and a file of names in it
 DEBUG_INFO = "CONFIG_DEBUG_INFO=y\n"
 MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL, DUALPI2_SYMBOL)
 
@@ -82,6 +86,12 @@ class Kernel:
     symbols: dict[str, int]
     source: str = ""
     left_out: tuple[str, ...] = ()
+
+    @property
+    def modules(self) -> list[Path]:
+        """Files of its modules, each after those that it needs; none where they are not built."""
+        order = self.executable.parent / MODULES / ORDER
+        return [order.with_name(name) for name in order.read_text().split()] if order.exists() else []
 
     @property
     def series(self) -> str:
@@ -146,10 +156,10 @@ def find_source(series: str | None = None) -> Path:
     )
 
 
-def kernel_key(archive: Path, *, mininet: bool = False) -> str:
+def kernel_key(archive: Path) -> str:
     """Sixteen hex digits that change with source version, options or patches."""
     digest = hashlib.sha256(package_version(archive).encode())
-    recipe = Recipe.of(RECIPE, series_of(archive.name) or "0", mininet=mininet)
+    recipe = Recipe.of(RECIPE, series_of(archive.name) or "0")
     configs = ((config.name, config.read_text(encoding="utf-8")) for config in recipe.configs)
     for name, text in (*configs, *((patch.name, patch.text) for patch in recipe.patches)):
         digest.update(f"{name}\0{text}".encode())
@@ -178,18 +188,19 @@ def built_kernels() -> list[Kernel]:
     return sorted(found, key=lambda each: (numbers(each.series), -each.executable.stat().st_mtime))
 
 
-def mininet_kernel() -> Kernel:
-    """The kernel for Mininet scripts, built if the cache has none.
+def kernel_with_modules() -> Kernel:
+    """The kernel that `find_kernel` finds, with its modules, which are built if the cache has none.
 
     Raises:
-        KernelError: no source, or the build failed; a wheel has no such kernel.
+        KernelError: no kernel, no source, or the build failed.
     """
-    if not is_clone():
-        raise KernelError("the kernel for Mininet is built in a clone of landspeed; this wheel has none")
-    if kernel := read_built(kernels_folder() / "mininet" / kernel_key(find_source(), mininet=True)):
+    kernel = find_kernel()
+    if kernel.modules:
         return kernel
+    if not is_clone():
+        raise KernelError(f"{kernel.executable.parent} has no modules; {REINSTALL}")
     with contextlib.redirect_stdout(sys.stderr):
-        return build_kernel(mininet=True)
+        return build_kernel(modules=True)
 
 
 def find_kernel() -> Kernel:
@@ -227,30 +238,34 @@ def _locked(path: Path) -> Generator[None]:
         yield
 
 
-def _in_cache(folder: Path) -> Kernel | None:
-    if kernel := read_built(folder):
-        print(f"kernel: {kernel.key} (Linux {kernel.version}) is in the cache")
+def _in_cache(folder: Path, *, modules: bool) -> Kernel | None:
+    kernel = read_built(folder)
+    if kernel is None or (modules and not kernel.modules):
+        return None
+    print(f"kernel: {kernel.key} (Linux {kernel.version}) is in the cache")
     return kernel
 
 
-def build_kernel(series: str | None = None, *, mininet: bool = False) -> Kernel:
+def build_kernel(series: str | None = None, *, modules: bool = False) -> Kernel:
     """The kernel of the present recipe, built if neither cache nor `LANDSPEED_WHEEL` has it (minutes on two cores).
 
     Args:
         series: such as 6.12, whose source is on this machine; None: the one that `make setup` takes.
-        mininet: with the options for Mininet scripts, in a folder of its own: no other command takes it.
+        modules: its modules too; where the kernel is there, they alone.
 
     Raises:
         KernelError: no source, or the build failed; the message names the log.
     """
     archive = find_source(series)
-    key = kernel_key(archive, mininet=mininet)
-    root = kernels_folder() / ("mininet" if mininet else "")
-    if kernel := _in_cache(root / key):  # nor is somebody else's build waited for
+    key = kernel_key(archive)
+    root = kernels_folder()
+    if kernel := _in_cache(root / key, modules=modules):  # nor is somebody else's build waited for
         return kernel
     with _locked(root / f"{key}.lock"):  # other recipes are built beside it
-        if kernel := _in_cache(root / key):
+        if kernel := _in_cache(root / key, modules=modules):
             return kernel
+        there = read_built(root / key) is not None
+        targets = ("modules",) if there else ("linux", "modules")[: 1 + modules]
         scratch = Path(tempfile.mkdtemp(prefix="build-", dir=root))
         log = root / f"{key}.log"
         try:
@@ -258,9 +273,10 @@ def build_kernel(series: str | None = None, *, mininet: bool = False) -> Kernel:
             if not (wheel and unpack_kernel(Path(wheel), key, scratch / "result")):
                 print(f"kernel: building {key} from {archive.name} (log: {log})", flush=True)
                 with log.open("w") as out:
-                    _build(archive, scratch, key, out, mininet=mininet)
-            shutil.rmtree(root / key, ignore_errors=True)  # one that cannot be used
-            (scratch / "result").rename(root / key)
+                    _build(archive, scratch, key, out, targets)
+            part = MODULES if there else ""
+            shutil.rmtree(root / key / part, ignore_errors=True)  # one that cannot be used
+            (scratch / "result" / part).rename(root / key / part)
         except subprocess.CalledProcessError as error:
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
             raise KernelError(f"kernel build failed at {error.cmd!r}; the end of {log}:\n{tail}") from error
@@ -286,7 +302,7 @@ def is_needed(member: str) -> bool:
     return not path.startswith(OTHERS) and (folder != "arch" or rest.partition("/")[0] in ("", "Kconfig", "um", "x86"))
 
 
-def _build(archive: Path, scratch: Path, key: str, log: TextIO, *, mininet: bool) -> None:
+def _build(archive: Path, scratch: Path, key: str, log: TextIO, targets: tuple[str, ...]) -> None:
     def run(*command: str, cwd: Path) -> None:
         print("+", *command, file=log, flush=True)
         # The kernel's name and date go into its random numbers: the same recipe gives the same ones everywhere.
@@ -310,7 +326,7 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO, *, mininet: bool
             tar.extractall(scratch, needed)
     source = next(path for path in scratch.iterdir() if path.is_dir())
     series = series_of(archive.name) or "0"
-    recipe = Recipe.of(RECIPE, series, mininet=mininet)
+    recipe = Recipe.of(RECIPE, series)
     left_out = apply_patches(recipe, series, source, log)
     output, result = scratch / "output", scratch / "result"
     output.mkdir()
@@ -323,7 +339,16 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO, *, mininet: bool
     config = (output / ".config").read_text()
     if refused := [line for line in recipe.options() if f"{line}\n" not in config]:
         raise KernelError(f"{archive.name} does not take these options: {', '.join(refused)}")
-    run(*make, "linux", cwd=source)
+    run(*make, *targets, cwd=source)
+    strip = ("strip", "--strip-debug", "-o")
+    if "modules" in targets:
+        (result / MODULES).mkdir()
+        modules = in_loading_order(output.rglob("*.ko"))
+        for module in modules:
+            run(*strip, str(result / MODULES / module.name), str(module), cwd=source)
+        (result / MODULES / ORDER).write_text("".join(f"{module.name}\n" for module in modules))
+    if "linux" not in targets:
+        return
     names = subprocess.run(["nm", f"{output}/linux"], capture_output=True, text=True, check=True).stdout
     symbols = symbols_in(names)
     if missing := set(SYMBOLS) - set(symbols):
@@ -332,7 +357,7 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO, *, mininet: bool
     if DEBUG_INFO in config:  # somebody wants to see lines in gdb (docs/developing/debug-a-guest.md)
         shutil.copy(output / "linux", result)
     else:
-        run("strip", "--strip-debug", "-o", str(result / "linux"), f"{output}/linux", cwd=source)
+        run(*strip, str(result / "linux"), f"{output}/linux", cwd=source)
     shutil.copy(output / ".config", result / "config")
     about = {"key": key, "version": release, "symbols": symbols, "left_out": left_out}
     (result / "kernel.json").write_text(json.dumps(about | {"source": package_version(archive)}))
@@ -342,6 +367,20 @@ def symbols_in(names: str) -> dict[str, int]:
     """Addresses of what the host reads in the memory of the running kernel, from what `nm` printed."""
     lines = (line.split() for line in names.splitlines() if line[:1] not in ("", " "))
     return {line[-1]: int(line[0], 16) for line in lines if line[-1] in (*SYMBOLS, *MORE_SYMBOLS)}
+
+
+def in_loading_order(modules: Iterable[Path]) -> list[Path]:
+    """Modules, each after those that it says it needs (`depends=`, which the kernel's build writes into each)."""
+    files = {_module_name(module.stem): module for module in sorted(modules, key=lambda each: each.name)}
+    needs: dict[str, list[str]] = {}
+    for name, file in files.items():
+        told = re.search(rb"\bdepends=([^\0]*)\0", file.read_bytes())
+        needs[name] = [_module_name(each) for each in told[1].decode().split(",") if each] if told else []
+    return [files[name] for name in TopologicalSorter(needs).static_order()]
+
+
+def _module_name(name: str) -> str:
+    return name.replace("-", "_")  # as the kernel itself has it
 
 
 def apply_patches(recipe: Recipe, series: str, source: Path, log: TextIO) -> list[str]:
@@ -367,8 +406,6 @@ def apply_patches(recipe: Recipe, series: str, source: Path, log: TextIO) -> lis
 
 if __name__ == "__main__":
     try:
-        build_kernel()
-        if sys.argv[1:] == ["mininet"]:
-            build_kernel(mininet=True)
+        build_kernel(modules=sys.argv[1:] == ["modules"])
     except KernelError as problem:
         sys.exit(f"Error: {problem}")

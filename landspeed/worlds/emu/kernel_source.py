@@ -101,14 +101,14 @@ class Recipe:
     configs: list[Path]
 
     @classmethod
-    def of(cls, recipe: Path, series: str, *, mininet: bool = False) -> Recipe:
-        """The recipe for a series; of the kernel for Mininet scripts, if asked.
+    def of(cls, recipe: Path, series: str) -> Recipe:
+        """The recipe for a series.
 
         Raises:
             KernelError: the general patch has changed, and what differs from it is not said anew.
         """
         patches = _texts(recipe / "patches", "*.patch")
-        configs = [recipe / "config"]
+        configs = [recipe / "config", recipe / "config-mininet"]
         folders = [each for each in recipe.glob("series/*") if numbers(each.name) <= numbers(series)]
         if folders:
             own = max(folders, key=lambda folder: numbers(folder.name))
@@ -117,13 +117,13 @@ class Recipe:
                 patches[general] = with_changes(patches.get(general, ""), changes, f"series/{own.name}/{name}")
             patches |= _texts(own, "*.patch")
             configs += [each for each in (own / "config",) if each.exists()]
-        configs += [recipe / "config-mininet"] if mininet else []
         return cls([Patch(name, patches[name]) for name in sorted(patches) if patches[name]], configs)
 
     def options(self) -> list[str]:
-        """The lines `CONFIG_…=…` that the built kernel must have."""
+        """The lines `CONFIG_…=…` that the built kernel must have. What only Mininet scripts want, a series may lack."""
         wanted: dict[str, str] = {}
-        for line in (line for config in self.configs for line in config.read_text().splitlines()):
+        needed = [config for config in self.configs if config.name != "config-mininet"]
+        for line in (line for config in needed for line in config.read_text().splitlines()):
             if match := re.match(r"(# )?(CONFIG_\w+)( is not set$|=)", line):
                 wanted[match[2]] = line
         return [line for line in wanted.values() if not line.startswith("#")]

@@ -21,7 +21,7 @@ from landspeed.worlds.emu import machine
 from landspeed.worlds.emu import watchdog as watch
 from landspeed.worlds.emu.cores import CoreLease, CoreLoad, check_core
 from landspeed.worlds.emu.guest.job import Job
-from landspeed.worlds.emu.kernel_build import mininet_kernel
+from landspeed.worlds.emu.kernel_build import kernel_with_modules
 from landspeed.worlds.emu.kernel_choice import tracing_words
 from landspeed.worlds.emu.memory import check_memory
 from landspeed.worlds.emu.options import EmuOptions
@@ -104,11 +104,11 @@ def run_script(
     """Run it; its outputs go to log/stdout and log/stderr of the run's folder, what it writes to `files`.
 
     Raises:
-        KernelError: the kernel for Mininet is not built.
+        KernelError: the kernel or its modules are not built.
         CoreError, MemoryError, NotPossible: as of a run.
         GuestError: the guest stalled, ran out of memory or broke.
     """
-    kernel = mininet_kernel()
+    kernel = kernel_with_modules()
     check_core(options.core)
     check_cost(options.spin_cost, options.clock, kernel)
     memory_bytes = options.memory or MEMORY_BYTES
@@ -117,7 +117,11 @@ def run_script(
         mode="script",
         clock="real" if options.clock == "real" else "virtual",
         spin_cost_ns=options.spin_cost or 0,
-        visible=[*machine.visible_folders(), *([_own_folder(script)] if script.is_file else [])],
+        visible=[
+            *machine.visible_folders(),
+            *([_own_folder(script)] if script.is_file else []),
+            str(kernel.executable.parent),
+        ],
         command=script.command,
         cwd=str(script.folder),
         environment={
@@ -127,6 +131,7 @@ def run_script(
             **({"LANDSPEED_SAMPLER": json.dumps(to_plain(sampler_job(SAMPLING)))} if script.sample else {}),
         },
         time_limit_ns=script.time_limit_ns,
+        modules=[str(each) for each in kernel.modules],
     )
     (run_folder / "log").mkdir(parents=True, exist_ok=True)
     if script.stdin is not None:

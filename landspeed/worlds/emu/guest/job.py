@@ -65,6 +65,7 @@ class Job:
         moderate: let busy links wait as real cards do.
         at, command, cwd: the node, the words and the folder of a user's program.
         environment, time_limit_ns: of a script: more variables, and the virtual time after which it is ended; 0: never.
+        modules: of the kernel, to be loaded in this order before it.
         sampler: looks at its sockets meanwhile; it is always there.
     """
 
@@ -85,4 +86,5 @@ class Job:
     cwd: str = "/"
     environment: dict[str, str] = field(default_factory=dict[str, str])
     time_limit_ns: int = 0
+    modules: list[str] = field(default_factory=list[str])
     sampler: SamplerJob | None = None

@@ -11,6 +11,7 @@ CLONE_NEWNET = 0x40000000
 MS_RDONLY = 1
 MS_BIND = 0x1000
 MS_REC = 0x4000
+FINIT_MODULE = 313  # of syscalls(2) on x86-64; the C library has no function of it
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -87,6 +88,13 @@ def set_timer_slack(nanoseconds: int) -> None:
 def set_host_name(name: str) -> None:
     """sethostname(2)."""
     _check(_libc.sethostname(name.encode(), len(name)), "sethostname")
+
+
+def load_module(path: str) -> None:
+    """Load a module of the kernel (finit_module(2))."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    _check(_libc.syscall(FINIT_MODULE, descriptor, b"", 0), f"load {path}")
+    os.close(descriptor)
 
 
 def power_off() -> None:

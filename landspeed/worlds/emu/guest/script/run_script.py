@@ -42,6 +42,8 @@ TIMED_OUT = 124  # exit status, as of timeout(1)
 
 def run_script(job: Job) -> dict[str, Any]:
     """Run the job's command; its exit status, the virtual time it took, and how many files it wrote."""
+    for module in job.modules:
+        namespaces.load_module(module)
     mount_hosts([])
     files = WrittenFiles([*job.visible, job.cwd])
     _find_programs()

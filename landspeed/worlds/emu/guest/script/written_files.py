@@ -1,6 +1,6 @@
 """A tree of files that may all be written: what a script writes lies over the host's tree, and is kept at the end.
 
-The guest's root is the host's tree, read-only. Here overlayfs (of the kernel for Mininet) puts a tree in the guest's
+The guest's root is the host's tree, read-only. Here overlayfs (a module of the kernel) puts a tree in the guest's
 memory over it, and over each folder of the host that is visible below /tmp and its like, which are the guest's own.
 """
 
