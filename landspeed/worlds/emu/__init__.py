@@ -11,6 +11,7 @@ hugepages.py          Huge pages for the guest's memory: a tmpfs of its own
 iperf3.py             iperf3 as the tool of a transfer: its command lines
 kernel_build.py       The virtual-time kernel: found in the cache
 kernel_choice.py      Choice of a run's kernel: that of `make setup`, another release of the cache
+kernel_modules.py     Modules of the virtual-time kernel: in a folder beside it
 kernel_source.py      Sources of Linux: which releases the patches fit, which archives are here
 kernel_wheel.py       The kernel of a wheel that the user has at hand, in place of a build: of the same recipe
 machine.py            The guest seen from the host: one User-Mode Linux process

@@ -13,20 +13,19 @@ import hashlib
 import json
 import lzma
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass
-from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TextIO
 
 from landspeed.base.places import ROOT, is_clone
 from landspeed.worlds.built_programs import REINSTALL, program_trouble
+from landspeed.worlds.emu.kernel_modules import MODULES, keep_modules, modules_beside
 from landspeed.worlds.emu.kernel_source import (
     PACKAGES_IN,
     KernelError,
@@ -62,7 +61,6 @@ DUALPI2_SYMBOL = "dualpi2_qdisc_ops"  # Linux 6.17
 ACCURATE_ECN_NAME = b"\0tcp_ecn_option\0"
 TLS_NAME = b"\0tls-strp\0"  # of its parser among the texts of the program: a configuration without it has none
 MPTCP_NAME = b"\0mptcp_pm\0"  # of its path manager among the texts of the program: a configuration without it has none
-MODULES, ORDER = "modules", "order"  # a folder beside the executable, and a file of names in it
 DEBUG_INFO = "CONFIG_DEBUG_INFO=y\n"
 MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL, DUALPI2_SYMBOL)
 
@@ -90,8 +88,7 @@ class Kernel:
     @property
     def modules(self) -> list[Path]:
         """Files of its modules, each after those that it needs; none where they are not built."""
-        order = self.executable.parent / MODULES / ORDER
-        return [order.with_name(name) for name in order.read_text().split()] if order.exists() else []
+        return modules_beside(self.executable)
 
     @property
     def series(self) -> str:
@@ -265,7 +262,7 @@ def build_kernel(series: str | None = None, *, modules: bool = False) -> Kernel:
         if kernel := _in_cache(root / key, modules=modules):
             return kernel
         there = read_built(root / key) is not None
-        targets = ("modules",) if there else ("linux", "modules")[: 1 + modules]
+        targets = (MODULES,) if there else ("linux", MODULES)[: 1 + modules]
         scratch = Path(tempfile.mkdtemp(prefix="build-", dir=root))
         log = root / f"{key}.log"
         try:
@@ -340,13 +337,8 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO, targets: tuple[s
     if refused := [line for line in recipe.options() if f"{line}\n" not in config]:
         raise KernelError(f"{archive.name} does not take these options: {', '.join(refused)}")
     run(*make, *targets, cwd=source)
-    strip = ("strip", "--strip-debug", "-o")
-    if "modules" in targets:
-        (result / MODULES).mkdir()
-        modules = in_loading_order(output.rglob("*.ko"))
-        for module in modules:
-            run(*strip, str(result / MODULES / module.name), str(module), cwd=source)
-        (result / MODULES / ORDER).write_text("".join(f"{module.name}\n" for module in modules))
+    if MODULES in targets:
+        keep_modules(output, result, log)
     if "linux" not in targets:
         return
     names = subprocess.run(["nm", f"{output}/linux"], capture_output=True, text=True, check=True).stdout
@@ -357,7 +349,7 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO, targets: tuple[s
     if DEBUG_INFO in config:  # somebody wants to see lines in gdb (docs/developing/debug-a-guest.md)
         shutil.copy(output / "linux", result)
     else:
-        run(*strip, str(result / "linux"), f"{output}/linux", cwd=source)
+        run("strip", "--strip-debug", "-o", str(result / "linux"), f"{output}/linux", cwd=source)
     shutil.copy(output / ".config", result / "config")
     about = {"key": key, "version": release, "symbols": symbols, "left_out": left_out}
     (result / "kernel.json").write_text(json.dumps(about | {"source": package_version(archive)}))
@@ -367,20 +359,6 @@ def symbols_in(names: str) -> dict[str, int]:
     """Addresses of what the host reads in the memory of the running kernel, from what `nm` printed."""
     lines = (line.split() for line in names.splitlines() if line[:1] not in ("", " "))
     return {line[-1]: int(line[0], 16) for line in lines if line[-1] in (*SYMBOLS, *MORE_SYMBOLS)}
-
-
-def in_loading_order(modules: Iterable[Path]) -> list[Path]:
-    """Modules, each after those that it says it needs (`depends=`, which the kernel's build writes into each)."""
-    files = {_module_name(module.stem): module for module in sorted(modules, key=lambda each: each.name)}
-    needs: dict[str, list[str]] = {}
-    for name, file in files.items():
-        told = re.search(rb"\bdepends=([^\0]*)\0", file.read_bytes())
-        needs[name] = [_module_name(each) for each in told[1].decode().split(",") if each] if told else []
-    return [files[name] for name in TopologicalSorter(needs).static_order()]
-
-
-def _module_name(name: str) -> str:
-    return name.replace("-", "_")  # as the kernel itself has it
 
 
 def apply_patches(recipe: Recipe, series: str, source: Path, log: TextIO) -> list[str]:
