@@ -74,13 +74,22 @@ def test_every_congestion_control_of_the_scenarios_is_there(tmp_path: Path) -> N
 
 @pytest.mark.guest
 def test_random_numbers_follow_the_seed_alone(tmp_path: Path) -> None:
-    """The same bytes from two boots with one seed, from folders with names of different length; others with another."""
-    script = "import os, time, uuid; print(os.urandom(16).hex(), uuid.uuid4(), hash(b'x'), time.time_ns())"
+    """The same bytes from two boots with one seed, whatever the pool got meanwhile; others with another seed.
+
+    The two boots are from folders with names of different length, and each tells the pool something else, as another
+    build of the kernel does by its date and by the addresses of its code.
+    """
+    script = (
+        "import fcntl, os, sys, time, uuid; pool = os.open('/dev/urandom', os.O_RDWR);"
+        "os.write(pool, sys.argv[1].encode()); fcntl.ioctl(pool, 0x5207);"
+        "print(os.urandom(16).hex(), uuid.uuid4(), hash(b'x'), time.time_ns())"
+    )
     shown = []
     for name, seed in (("a", 5), ("a-much-longer-name", 5), ("b", 6), ("c", 2**53 - 1)):
         folder = tmp_path / name
         folder.mkdir()
-        shown.append(execute(plan_of(folder, PLAIN, seed=seed), folder, sys.executable, "-c", script).out)
+        program = (sys.executable, "-c", script, f"pool{len(shown)}")
+        shown.append(execute(plan_of(folder, PLAIN, seed=seed), folder, *program).out)
     assert shown[0] == shown[1]
     assert len({line.split()[0] for line in shown}) == 3
     assert len({line.split()[1] for line in shown}) == 3

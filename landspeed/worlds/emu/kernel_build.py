@@ -302,7 +302,7 @@ def is_needed(member: str) -> bool:
 def _build(archive: Path, scratch: Path, key: str, log: TextIO, targets: tuple[str, ...]) -> None:
     def run(*command: str, cwd: Path) -> None:
         print("+", *command, file=log, flush=True)
-        # The kernel's name and date go into its random numbers: the same recipe gives the same ones everywhere.
+        # The same recipe gives the same kernel everywhere.
         stamp = {f"KBUILD_BUILD_{name}": value for name, value in BUILD_STAMP.items()}
         subprocess.run(
             command,
