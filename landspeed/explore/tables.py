@@ -1,4 +1,4 @@
-"""What the page's script computes theory from: figures that a few sliders decide, and the constants of the model."""
+"""Figures that a few sliders decide, and constants of the model: with them the page's script computes theory."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from landspeed.explore.goodput_theory import bound
-from landspeed.explore.grid import steps
+from landspeed.explore.grid import code_of, steps
 from landspeed.explore.setting import setting_at, sliders
 from tests.support.explore_fixtures import Served, explore, serving
 from tests.support.toy_world import make_site
@@ -149,9 +149,8 @@ def test_the_nearest_run_is_named_where_nothing_is_measured(static: tuple[Page, 
     for key, value in (("rtt", 1), ("streams", 2), ("window", 4), ("mtu", 1)):
         slide(page, key, value)
     chosen = sliders()
-    words = [slider.is_word for slider in chosen]
     here, points = page.evaluate("[landspeed.chosen(), landspeed.data.points]")
-    far = {tuple(each["at"]): steps(each["at"], here, words) for each in points}
+    far = {tuple(each["at"]): steps(code_of(chosen, each["at"]), code_of(chosen, here)) for each in points}
     nearest = min(far.values())
     assert nearest >= 1
     said = "one step of a slider away" if nearest == 1 else f"{nearest} steps of sliders away"
@@ -292,7 +291,7 @@ def test_a_setting_has_an_address(browser: Browser, place: tuple[Path, Path, Pat
 
 
 def test_size_and_first_picture(browser: Browser, place: tuple[Path, Path, Path]) -> None:
-    assert place[2].stat().st_size <= 8_000_000
+    assert place[2].stat().st_size <= 2_000_000
     page = browser.new_page()
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
