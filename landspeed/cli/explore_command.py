@@ -106,10 +106,7 @@ def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
     if parsed.measure:
         status = _measure(collection, wanted, parsed)
     folder = collection.store.folder
-    if not parsed.quiet:
-        theory = "theory for every setting of the sliders; the first time some ten seconds"
-        print(f"landspeed: {theory}", file=sys.stderr, flush=True)
-    data = page_data(chosen, collection.known(), title=title, served=False, cache=folder)
+    data = page_data(chosen, collection.known(), title=title, served=False)
     page = write_page(parsed.out or folder / "explore.html", data)
     print(page)
     if parsed.open:
@@ -175,7 +172,7 @@ def _serve(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
     from landspeed.runs.sweeps.workers import usual_jobs
 
     door = listening(parsed.port or 0)
-    page = make_page(page_data(chosen, collection.known(), title=title, served=True, cache=collection.store.folder))
+    page = make_page(page_data(chosen, collection.known(), title=title, served=True))
 
     def ready(address: str) -> None:
         print(address, flush=True)

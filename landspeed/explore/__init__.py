@@ -7,6 +7,6 @@ measured_runs.py   Runs that were measured at settings of the sliders: those of 
 run_queue.py       Runs that are asked for while the page is served: one at a time for each core, with progress
 server.py          The page on loopback
 setting.py         The sliders and what they stand for: a setting is a value of each, and its share of the path
-slider_page.py     The page: sliders, tables of theory, measured runs, and scripts that draw them
-tables.py          Theory for every setting of the sliders, as tables that a page reads
+slider_page.py     The page: sliders, measured runs, and scripts that compute theory and draw
+tables.py          Figures that a few sliders decide, and constants of the model
 """

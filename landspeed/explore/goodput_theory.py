@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 
+from landspeed.base import limits
 from landspeed.explore.growth import GROWTHS, Share, keeps
 from landspeed.scenario.theory.physics import INITIAL_WINDOW_PACKETS
 
@@ -23,6 +23,8 @@ LEAST_WINDOW = 2.0  # packets (RFC 5681 section 3.1)
 FAST_CONVERGENCE = 0.85  # (1 + β) / 2: CUBIC's new peak when it lost below the former one (RFC 9438 section 4.7)
 BBR_DIP_EVERY_S, BBR_DIP_S, BBR_DIP_WINDOW = 10.0, 0.2, 4.0  # ProbeRTT: Cardwell et al. 2016; tcp_bbr.c
 BBR_WINDOW = 2.0  # pipes at most on the way
+QUEUE_LOSS = f"{limits.LOSS} (queue)"
+"""Losses are those of the link, or of its full queue."""
 
 Nodes = list[tuple[float, float]]
 """(time in s, packets on the way of one stream), in the order of time, straight lines between them."""
@@ -99,7 +101,6 @@ def curve(share: Share, control: str) -> Curve:
     return _curve(share, control)
 
 
-@lru_cache(maxsize=200_000)
 def _curve(share: Share, control: str) -> Curve:
     if control == "bbr":
         return _bbr(share)
@@ -243,3 +244,14 @@ def _bbr(share: Share) -> Curve:
     cycle = [(0.0, level), (BBR_DIP_EVERY_S, level), (BBR_DIP_EVERY_S, BBR_DIP_WINDOW)]
     cycle += [(BBR_DIP_EVERY_S + dip_s, BBR_DIP_WINDOW), (BBR_DIP_EVERY_S + dip_s, level)]
     return Curve(nodes, cycle)
+
+
+def bound(of: Curve, share: Share) -> str:
+    """Name the limit of a curve in the long run."""
+    level = of.long_level(share.pipe)
+    if level >= limits.THEORY_SHARE:
+        return limits.LINE_RATE
+    if level * share.pipe >= limits.THEORY_SHARE * share.cap:
+        return limits.WINDOW
+    peak = max(window for _, window in of.cycle)
+    return limits.LOSS if math.isfinite(share.spacing) and peak < share.brim else QUEUE_LOSS

@@ -52,10 +52,10 @@ def settings_spread(chosen: Sequence[Slider], measured: Iterable[Setting], count
     drawn = [tuple(chance.randrange(len(slider.values)) for slider in chosen) for _ in range(CANDIDATES)]
     cost: dict[Places, float] = {places: packets_of(setting_at(chosen, places)) for places in drawn}
     left = [places for places in cost if cost[places] <= MOST_SPREAD_PACKETS]
-    words = [slider.is_word for slider in chosen]
-    known = [places_of(chosen, setting) for setting in measured]
+    known = [code_of(chosen, places_of(chosen, setting)) for setting in measured]
+    code = {places: code_of(chosen, places) for places in left}
     far: dict[Places, int] = {
-        places: min((steps(places, each, words) for each in known), default=len(drawn)) for places in left
+        places: min((steps(code[places], each) for each in known), default=len(drawn)) for places in left
     }
     found: list[Places] = []
     while len(found) < count and far:
@@ -63,13 +63,25 @@ def settings_spread(chosen: Sequence[Slider], measured: Iterable[Setting], count
         if far[farthest] == 0:
             break
         found.append(farthest)
-        far = {places: min(before, steps(places, farthest, words)) for places, before in far.items()}
+        here = code[farthest]
+        far = {places: min(before, steps(code[places], here)) for places, before in far.items()}
     return [setting_at(chosen, places) for places in found]
 
 
-def steps(one: Places, other: Places, words: Sequence[bool]) -> int:
-    """Distance of two settings in steps of the sliders; another word counts as two."""
-    return sum(2 * (a != b) if word else abs(a - b) for a, b, word in zip(one, other, words, strict=True))
+def code_of(chosen: Sequence[Slider], places: Places) -> int:
+    """Places as bits of which two settings differ in as many as there are steps between them.
+
+    A slider at n has its first n bits set; a word has one bit of its own.
+    """
+    code = 0
+    for slider, place in zip(chosen, places, strict=True):
+        code = code << len(slider.values) | (1 << place if slider.is_word else (1 << place) - 1)
+    return code
+
+
+def steps(one: int, other: int) -> int:
+    """Distance of two settings, by their codes, in steps of the sliders; another word counts as two."""
+    return (one ^ other).bit_count()
 
 
 def places_of(chosen: Sequence[Slider], setting: Setting) -> Places:

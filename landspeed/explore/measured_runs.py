@@ -88,6 +88,7 @@ class Collection:
         """
         self.world, self.store = world, Store(folder or usual_folder())
         self._options = options or {}
+        self._points: dict[Setting, GridPoint] = {}
 
     def cell(self, setting: Setting) -> Cell:
         """The run of a setting.
@@ -104,7 +105,7 @@ class Collection:
 
     def _is_able(self, setting: Setting) -> bool:
         try:
-            self.cell(setting)
+            self._point(setting)
         except ScenarioError:
             return False
         return True
@@ -178,7 +179,9 @@ class Collection:
             return None
 
     def _point(self, setting: Setting) -> GridPoint:
-        return point_of(Combination({}, setting.scenario().loaded), self.world, None)
+        if setting not in self._points:
+            self._points[setting] = point_of(Combination({}, setting.scenario().loaded), self.world, None)
+        return self._points[setting]
 
 
 def seconds_of(settings: Iterable[Setting]) -> float:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 from landspeed.base.failures import NotPossible
@@ -197,11 +196,7 @@ class Setting:
 
     @cached_property
     def share(self) -> Share:
-        """Each stream's part of the path, in packets."""
-        return self.share_by(self.control)
-
-    def share_by(self, control: str) -> Share:
-        """Each stream's part of the path with another congestion control: BBR lets no queue stand."""
+        """Each stream's part of the path, in packets; BBR lets no queue stand."""
         rtt_s = self.rtt / 1e9
         frame = self.mtu + FRAMING
         pipe = self.pipe_packets
@@ -209,15 +204,15 @@ class Setting:
         if target_s := TARGETS_S.get(self.discipline):
             held = min(held, max(target_s * self.rate / 8 / frame, 1.0))
         share = pipe / self.streams
-        brim = share if control == "bbr" else (pipe + held) / self.streams
+        brim = share if self.control == "bbr" else (pipe + held) / self.streams
         cap = max(1.0, self.window // self.mss)
         if cap <= share:
             brim = share  # no queue will ever stand
         elif cap >= 2 * brim:
             cap = math.inf  # nor will the window be felt
-        return Share(rtt_s, round(share, 6), round(brim, 6), cap, 1 / self.loss if self.loss else math.inf)
+        return Share(rtt_s, share, brim, cap, 1 / self.loss if self.loss else math.inf)
 
-    @property
+    @cached_property
     def curve(self) -> Curve:
         """A stream's window over time, as theory says."""
         return curve(self.share, self.control)
@@ -270,8 +265,3 @@ def setting_at(chosen: Sequence[Slider], places: Sequence[int]) -> Setting:
         IndexError: a slider has no such place.
     """
     return Setting(**{slider.key: slider.values[place] for slider, place in zip(chosen, places, strict=True)})
-
-
-def every(chosen: Sequence[Slider]) -> Iterator[tuple[int, ...]]:
-    """All places of all sliders together, the last one fastest."""
-    return product(*(range(len(slider.values)) for slider in chosen))

@@ -1,4 +1,4 @@
-"""The page: sliders, tables of theory, measured runs, and scripts that draw them, in one file that loads nothing."""
+"""The page: sliders, measured runs, and scripts that compute theory and draw, in one file that loads nothing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 from landspeed.base.files import write_atomically
 from landspeed.base.limits import LINE_RATE, LOSS, WINDOW
 from landspeed.base.units import SIZE, format_round
+from landspeed.explore.goodput_theory import QUEUE_LOSS
 from landspeed.explore.measured_runs import ShownRun
 from landspeed.explore.setting import DURATION_S, MEAN_S, SAMPLE_MS, Slider
-from landspeed.explore.tables import QUEUE_LOSS, figure_tables, theory_tables
+from landspeed.explore.tables import figure_tables, theory_constants
 from landspeed.report.page_parts import environment, script_json, template_text
 from landspeed.results.bundle import OutputError
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-SCRIPTS = ("tables.js", "draw.js", "pipe.js", "charts.js", "explore.js", "served.js")
+SCRIPTS = ("tables.js", "theory.js", "draw.js", "pipe.js", "charts.js", "explore.js", "served.js")
 BOUND_WORDS = {
     LINE_RATE: "the line rate: the line is full",
     WINDOW: "the window: it is sent, and then the sender waits for acknowledgments",
@@ -26,15 +27,12 @@ BOUND_WORDS = {
 SPANS_S = (5, 20, 120, 1200, 14_400)  # of the picture over time
 
 
-def page_data(
-    chosen: Sequence[Slider], measured: Iterable[ShownRun], *, title: str, served: bool, cache: Path | None
-) -> dict[str, Any]:
+def page_data(chosen: Sequence[Slider], measured: Iterable[ShownRun], *, title: str, served: bool) -> dict[str, Any]:
     """Collect all data of the page, for its script.
 
     Args:
         title: of the scenario with whose values it begins; "" for none.
         served: whether there is a server that runs what is asked.
-        cache: folder for the tables of theory.
     """
     figures = figure_tables(chosen)
     return {
@@ -46,16 +44,15 @@ def page_data(
                 "label": slider.label,
                 "hint": slider.hint,
                 "word": slider.is_word,
+                "values": slider.values,
                 "texts": [slider.text(value) for value in slider.values],
                 "start": slider.start,
             }
             for slider in chosen
         ],
-        "queueBdp": next([float(value) for value in slider.values] for slider in chosen if slider.key == "queue"),
-        "rttMs": next([value / 1e6 for value in slider.values] for slider in chosen if slider.key == "rtt"),
         "bdpText": {**figures["bdp"], "values": [format_round(SIZE, each, 3) for each in figures["bdp"]["values"]]},
         "figures": figures,
-        "theory": theory_tables(chosen, cache),
+        "theory": theory_constants(),
         "boundWords": BOUND_WORDS,
         "spans": SPANS_S,
         "mean": MEAN_S,

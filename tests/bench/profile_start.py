@@ -2,6 +2,7 @@
 
 Two runs, five times each: the first example, and one second of the record of 2004, whose path has 13 nodes. The parts
 are told apart by what the command says on standard error, which is a twentieth of a second late at most. Medians.
+And what everybody waits for: `import landspeed`, and an answer of completion, at most 100 and 150 ms.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ PARTS = {  # how each begins, as the command says it
     "reading back what was measured": "the qdiscs",
     "done": "judging, keeping, reporting",
 }
+WAITS: dict[str, tuple[str | Path, ...]] = {
+    "import landspeed": (sys.executable, "-c", "import landspeed"),
+    "completion of a scenario": (COMMAND, "completion", "--answer", "fish", "run", "fi"),
+}
 TIMES = 5
 
 
@@ -52,6 +57,12 @@ def one(words: tuple[str, ...]) -> dict[str, float]:
     return {part: instants[number + 1] - instants[number] for number, part in enumerate(PARTS)}
 
 
+def _wall_s(words: tuple[str | Path, ...]) -> float:
+    began = time.monotonic()
+    subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
+    return time.monotonic() - began
+
+
 def main() -> int:
     """Run and print a Markdown table for each run."""
     for name, words in RUNS.items():
@@ -61,6 +72,9 @@ def main() -> int:
         for part, what in PARTS.items():
             print(f"| {what} | {statistics.median(run[part] for run in runs):.2f} |")
         print(f"| the whole command | {statistics.median(sum(run.values()) for run in runs):.2f} |")
+    print(f"\nmedian of {TIMES}\n\n| command | wall seconds |\n|---|---|")
+    for name, words in WAITS.items():
+        print(f"| {name} | {statistics.median(_wall_s(words) for _ in range(TIMES)):.3f} |")
     return 0
 
 

@@ -15,8 +15,9 @@ from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.emu import kernel_build as build
 from landspeed.worlds.emu import kernel_choice as choice
+from landspeed.worlds.emu import kernel_source
 from landspeed.worlds.emu.kernel_build import SYMBOLS, TRACING_SYMBOL
-from landspeed.worlds.emu.kernel_source import Apt, KernelError
+from landspeed.worlds.emu.kernel_source import Apt, KernelError, package_version
 from landspeed.worlds.emu.world import EmuOptions, EmuWorld
 from landspeed.worlds.registry import plan_for
 from tests.support.command import landspeed
@@ -156,6 +157,20 @@ def test_worlds_without_a_kernel_of_their_own_refuse_the_key(tmp_path: Path) -> 
     for world in ("sim", "real"):
         with pytest.raises(ScenarioError, match=rf"kernel is not in the world '{world}'(?s:.*)--world emu"):
             plan_for(loaded, world)
+
+
+def test_a_package_is_named_as_dpkg_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a start of dpkg, which each run would wait for; an archive of no package is known by size and time."""
+    status = (
+        "Package: linux-source\nVersion: 6.1\n\nPackage: linux-source-6.12\nSection: kernel\nVersion: 6.12.9-1~x\n\n"
+    )
+    monkeypatch.setattr(kernel_source, "DPKG_STATUS", tmp_path / "status")
+    (tmp_path / "status").write_text(f"Package: a\n\n{status}Package: z\nVersion: 2\n")
+    archive = tmp_path / "linux-source-6.12.tar.xz"
+    archive.write_bytes(b"7 bytes")
+    assert package_version(archive) == "linux-source-6.12\t6.12.9-1~x"
+    other = archive.rename(tmp_path / "linux-source-6.11.tar.xz")
+    assert package_version(other) == f"linux-source-6.11.tar.xz 7 {other.stat().st_mtime_ns}"
 
 
 # --- apt -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from landspeed.explore.grid import steps
+from landspeed.explore.goodput_theory import bound
+from landspeed.explore.grid import code_of, steps
 from landspeed.explore.setting import setting_at, sliders
 from tests.support.explore_fixtures import Served, explore, serving
 from tests.support.toy_world import make_site
@@ -111,20 +112,24 @@ def test_sliders_move_the_curve(static: tuple[Page, Seen]) -> None:
 
 
 def test_the_page_says_what_python_says(static: tuple[Page, Seen]) -> None:
+    """Its script is the model once more: nodes, means and limits of settings that were drawn."""
     page, _ = static
     chosen = sliders()
     draw = random.Random(7)
-    places = [[draw.randrange(len(slider.values)) for slider in chosen] for _ in range(150)]
-    told = page.evaluate("places => places.map(at => landspeed.theory(at).mean)", places)
-    for at, mean in zip(places, told, strict=True):
-        assert mean == pytest.approx(setting_at(chosen, at).mean_bps, rel=5e-4), at
-    for at in places[:20]:
+    places = [[draw.randrange(len(slider.values)) for slider in chosen] for _ in range(600)]
+    told = page.evaluate("places => places.map(landspeed.theory)", places)
+    for at, theory in zip(places, told, strict=True):
         found = setting_at(chosen, at)
-        nodes = page.evaluate("at => landspeed.theory(at).nodes()", at)
-        wanted = [min(w / found.share.pipe, 1) for _, w in found.curve.rise]
-        peaks = max(each["level"] for each in nodes["rise"]), max(wanted)
-        assert peaks[0] == pytest.approx(peaks[1], rel=2e-3), at
-        assert nodes["cycle"][-1]["time"] == pytest.approx(found.curve.period_s, rel=2e-3), at
+        share, curve = found.share, found.curve
+        assert theory["mean"] == pytest.approx(found.mean_bps, rel=1e-6), at
+        assert theory["long"] == pytest.approx(found.line_rate_bps * curve.long_level(share.pipe), rel=1e-6), at
+        assert theory["bound"] == bound(curve, share), at
+        for part, nodes in (("rise", curve.rise), ("cycle", curve.cycle)):
+            drawn = {round(each["time"], 6): each["level"] for each in theory[part]}
+            for time_s, window in nodes[-1:]:
+                assert drawn[round(time_s, 6)] == pytest.approx(min(window / share.pipe, 1), rel=1e-6), (at, part)
+            peak = max(1 + each["queue"] if each["level"] == 1 else each["level"] for each in theory[part])
+            assert peak == pytest.approx(max(window for _, window in nodes) / share.pipe, rel=1e-6), (at, part)
 
 
 def test_measured_points_lie_where_they_were_measured(static: tuple[Page, Seen]) -> None:
@@ -144,9 +149,8 @@ def test_the_nearest_run_is_named_where_nothing_is_measured(static: tuple[Page, 
     for key, value in (("rtt", 1), ("streams", 2), ("window", 4), ("mtu", 1)):
         slide(page, key, value)
     chosen = sliders()
-    words = [slider.is_word for slider in chosen]
     here, points = page.evaluate("[landspeed.chosen(), landspeed.data.points]")
-    far = {tuple(each["at"]): steps(each["at"], here, words) for each in points}
+    far = {tuple(each["at"]): steps(code_of(chosen, each["at"]), code_of(chosen, here)) for each in points}
     nearest = min(far.values())
     assert nearest >= 1
     said = "one step of a slider away" if nearest == 1 else f"{nearest} steps of sliders away"
@@ -287,7 +291,7 @@ def test_a_setting_has_an_address(browser: Browser, place: tuple[Path, Path, Pat
 
 
 def test_size_and_first_picture(browser: Browser, place: tuple[Path, Path, Path]) -> None:
-    assert place[2].stat().st_size <= 8_000_000
+    assert place[2].stat().st_size <= 2_000_000
     page = browser.new_page()
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import signal
 import subprocess
 from collections.abc import Generator
@@ -27,7 +28,7 @@ START = [slider.start for slider in sliders()]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The site of the world, and the folder of the runs: tables of theory are made once."""
+    """The site of the world, and the folder of the runs."""
     folder = tmp_path_factory.mktemp("explore")
     return make_site(folder), folder / "runs"
 
@@ -213,7 +214,7 @@ def test_the_static_page_has_the_grid(place: tuple[Path, Path], tmp_path: Path) 
     assert told is not None and told[1] == told[2]
     assert done.stdout.strip() == str(out)
     page = out.read_text()
-    assert len(page) <= 8_000_000
+    assert len(page) <= 2_000_000
     assert "It begins with: A first look, 1 Gbit/s over 50 ms" in page
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
     start = [slider["start"] for slider in data["sliders"]]
@@ -228,8 +229,12 @@ def test_the_static_page_has_the_grid(place: tuple[Path, Path], tmp_path: Path) 
 def test_without_a_word_nothing_is_run_but_the_price_is_told(place: tuple[Path, Path], tmp_path: Path) -> None:
     site, _ = place
     runs, out = tmp_path / "runs", tmp_path / "explore.html"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = explore(site, runs, "dumbbell", "--set", "links.2.discipline=fifo", "--out", out)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr
+    assert after.ru_utime - before.ru_utime <= 3.0  # 1.5 s beside little else: theory is there at once
+    assert out.stat().st_size <= 250_000  # and the page holds no tables of it
     assert re.search(
         r"the page has theory; 0 of (\d+) runs are known: --measure makes the other \1, in about \d+ min, \d+ at",
         done.stderr,
@@ -255,7 +260,7 @@ def test_ctrl_c_keeps_what_ran(
     wait_until(lambda: log.exists() and len(log.read_text().splitlines()) >= 3, "three runs", 300)
     hold.unlink()  # none that begins now ends
     going.send_signal(signal.SIGINT)
-    _, told = going.communicate(timeout=300)  # as `explore`: the tables of theory may have to be made
+    _, told = going.communicate(timeout=300)
     assert going.returncode == 1, told
     kept = re.search(r"Error: interrupted; (\d+) of (\d+) runs are kept in (.*), and the page has them;", told)
     assert kept is not None, told

@@ -1,11 +1,9 @@
-"""Theory of the explore page against closed formulas, and its tables against itself."""
+"""Theory of the explore page against closed formulas."""
 
 from __future__ import annotations
 
-import base64
 import math
 import random
-import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from landspeed.base.failures import NotPossible
-from landspeed.explore.goodput_theory import curve, hystart_window
+from landspeed.explore.goodput_theory import bound, curve, hystart_window
 from landspeed.explore.grid import (
     MOST_PACKETS,
     MOST_SPREAD_PACKETS,
     SPREAD,
+    code_of,
     packets_of,
     places_of,
     settings_around,
@@ -28,16 +27,7 @@ from landspeed.explore.grid import (
 )
 from landspeed.explore.growth import CUBIC_FRIENDLY, Share, additive, cubic, htcp, keeps, reno
 from landspeed.explore.setting import Setting, Slider, setting_at, settings_of, sliders, values_of
-from landspeed.explore.tables import (
-    BOUNDS,
-    CURVE_STEPS,
-    LEAST_LEVEL,
-    MEAN_STEPS,
-    bound,
-    codes,
-    figure_tables,
-    theory_tables,
-)
+from landspeed.explore.tables import figure_tables
 from landspeed.results.samples_reader import Samples
 from landspeed.scenario.theory import physics as ph
 from tests.support.emu_fixtures import transfer
@@ -164,46 +154,6 @@ def test_a_curve_never_claims_more_than_its_limits() -> None:
         assert 0 < found.mean_bps <= 1.0001 * min(found.line_rate_bps, found.window_bps), found
 
 
-def test_packed_tables_say_the_same() -> None:
-    """Two values of each slider, BBR beside CUBIC: only for it no queue stands."""
-    chosen = tuple(
-        replace(slider, values=slider.values[slider.start : slider.start + 2], start=0) for slider in sliders()[:-1]
-    )
-    chosen = (*chosen, replace(sliders()[-1], values=("cubic", "bbr"), start=0))
-    settings = [setting_at(chosen, [number >> bit & 1 for bit in reversed(range(9))]) for number in range(512)]
-    made = theory_tables(chosen)
-    layout: dict[str, int] = made["layout"]
-    columns = _unpacked(layout, base64.b64decode(made["data"]))
-    for place, found in enumerate(settings):
-        which = columns["index"][place]
-        mean = LEAST_LEVEL * 10 ** ((columns["means"][which] - 1) / MEAN_STEPS)
-        assert mean * found.line_rate_bps == pytest.approx(found.mean_bps, rel=3e-4)
-        assert BOUNDS[columns["bounds"][which]] == bound(found.curve, found.share)
-    assert columns["begins"][-1] == layout["nodes"]
-    half = 1 + round(CURVE_STEPS * math.log10(0.5 / LEAST_LEVEL))
-    assert list(codes([0.5, 0.0], LEAST_LEVEL, CURVE_STEPS)) == [half, 0]
-
-
-def _unpacked(layout: dict[str, int], data: bytes) -> dict[str, list[int]]:
-    """What the page's script does."""
-    content = zlib.decompress(data)
-    lengths = {"begins": layout["curves"] + 1, "index": layout["settings"]}
-    lengths |= dict.fromkeys(("cycles", "means", "longs", "bounds"), layout["curves"])
-    lengths |= dict.fromkeys(("times", "levels", "queues"), layout["nodes"])
-    found: dict[str, list[int]] = {}
-    begin = 0
-    for name, length in lengths.items():
-        planes = [content[begin + n * length : begin + (n + 1) * length] for n in range(4)]
-        total, column = 0, list[int]()
-        for each in zip(*planes, strict=True):
-            total = total + int.from_bytes(bytes(each), "little") & 0xFFFFFFFF
-            column.append(total)
-        found[name] = column
-        begin += 4 * length
-    assert begin == len(content)
-    return found
-
-
 def test_figures_that_few_sliders_decide() -> None:
     chosen = sliders()
     tables = figure_tables(chosen)
@@ -257,7 +207,8 @@ def _reach(chosen: Sequence[Slider], measured: Sequence[tuple[int, ...]]) -> tup
 
 def test_steps() -> None:
     """A slider's places count one by one, another word counts as two."""
-    assert steps((1, 2, 3), (4, 2, 0), (False, False, True)) == 5
+    chosen = tuple(slider for slider in sliders() if slider.key in ("rtt", "window", "control"))
+    assert steps(code_of(chosen, (1, 2, 3)), code_of(chosen, (4, 2, 0))) == 5
 
 
 def test_sliders_begin_where_a_scenario_is() -> None:

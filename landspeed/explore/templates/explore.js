@@ -10,7 +10,7 @@
   var theory = null;
   var pipe = here.makePipe(document.getElementById("pipe"));
   var momentPlace = 200;
-  var dirty = true; // until the tables are there
+  var dirty = false;
 
   function by(id) { return document.getElementById(id); }
   function textOf(key, place) { return data.sliders[here.number[key]].texts[place]; }
@@ -54,7 +54,7 @@
   // --- pictures --------------------------------------------------------------------------------------------------------
 
   function loadedAt(places, curve) {
-    return here.loaded(curve, data.rttMs[places[here.number.rtt]], data.mean[0], data.mean[1]);
+    return here.loaded(curve, here.value("rtt", places) / 1e6, data.mean[0], data.mean[1]);
   }
   function milliseconds(value) { return value === null ? "–" : Number(value.toPrecision(4)) + "\u00a0ms"; }
 
@@ -93,10 +93,9 @@
 
   function drawPipe() {
     var state = here.moment(theory, moment());
-    var queueBdp = data.queueBdp[at[here.number.queue]];
     var packets = here.figure(data.figures.packets, at);
     pipe.draw({
-      level: state.level, queue: state.queue, capacity: queueBdp, window: here.figure(data.figures.windowBdp, at),
+      level: state.level, queue: state.queue, capacity: here.value("queue", at), window: here.figure(data.figures.windowBdp, at),
       rate: chosenText("rate"), rtt: chosenText("rtt"), bdp: here.figure(data.bdpText, at), queueText: chosenText("queue"),
       windowText: (Number(chosenText("streams")) > 1 ? chosenText("streams") + " × " : "") + chosenText("window"),
     });
@@ -105,7 +104,7 @@
     tell("pipe-text", "At " + here.time(moment()) + " the line is used to " + (100 * state.level).toPrecision(3) + "\u00a0%, and "
       + (state.queue > 0 ? state.queue.toPrecision(2) + " BDP wait in the queue. " : "the queue is empty. ")
       + (dot >= 2 ? "Each mark is about " + Number(dot.toPrecision(2)).toLocaleString("en") + " packets. " : "")
-      + "Shown " + pipe.slower(data.rttMs[at[here.number.rtt]]) + " times slower than it is.");
+      + "Shown " + pipe.slower(here.value("rtt", at) / 1e6) + " times slower than it is.");
   }
 
   function drawTime() {
@@ -267,11 +266,8 @@
 
   by("still").setAttribute("aria-pressed", String(still));
   fromAddress();
-  here.ready().then(function () {
-    dirty = false;
-    drawAll();
-    table();
-    document.documentElement.dataset.ready = "yes";
-    window.requestAnimationFrame(tick);
-  });
+  drawAll();
+  table();
+  document.documentElement.dataset.ready = "yes";
+  window.requestAnimationFrame(tick);
 })(window.landspeed);

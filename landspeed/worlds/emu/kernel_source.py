@@ -21,6 +21,7 @@ from landspeed.base.failures import NotReady
 OLDEST = (6, 6)
 SUITES_BESIDE = ("bookworm-backports", "trixie-backports")  # of Debian's archive: where its newer releases are
 PACKAGE = re.compile(r"linux-source-(\d+\.\d+)(?:\.0)?$")
+DPKG_STATUS = Path("/var/lib/dpkg/status")
 PACKAGES_IN = "Debian 12 and 13: linux-source-6.12, Ubuntu 24.04: linux-source-6.8.0"
 
 
@@ -145,14 +146,14 @@ def archives(installed: Path, fetched: Path) -> dict[str, Path]:
 
 
 def package_version(archive: Path) -> str:
-    """Package and version of an archive; without dpkg, size and time of the file stand in."""
+    """Package and version of an archive; where dpkg does not know it, size and time of the file stand in."""
     with contextlib.suppress(OSError):
         return _version_file(archive).read_text().strip()
     package = archive.name.partition(".tar")[0]
-    with contextlib.suppress(FileNotFoundError):
-        shown = subprocess.run(["/usr/bin/dpkg-query", "-W", package], capture_output=True, text=True, check=False)
-        if shown.returncode == 0:
-            return shown.stdout.strip()
+    with contextlib.suppress(OSError):
+        known = DPKG_STATUS.read_bytes().partition(f"\nPackage: {package}\n".encode())[2].partition(b"\n\n")[0]
+        if version := re.search(rb"^Version: (\S+)$", known, re.MULTILINE):
+            return f"{package}\t{version[1].decode()}"  # as `dpkg-query -W` has it, whose start takes 20 ms of each run
     stat = archive.stat()
     return f"{archive.name} {stat.st_size} {stat.st_mtime_ns}"
 
