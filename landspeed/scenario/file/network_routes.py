@@ -158,7 +158,7 @@ def _ways(scenario: ScenarioFile, routes: Routes) -> list[tuple[list[int], list[
 
 
 def _wrong_back(scenario: ScenarioFile, flow: FlowSection, there: list[int], back: list[int]) -> tuple[str, str] | None:
-    """What is wrong with a way back over other links, and what would be right; None: nothing."""
+    """Find what is wrong with a way back over other links, and what would be right; None: nothing."""
     edges = edges_of(scenario)
     ahead, returning = nodes_of(edges, flow.from_, there), nodes_of(edges, flow.to, back)
     if ahead != returning[::-1]:
