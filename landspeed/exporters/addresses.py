@@ -51,7 +51,7 @@ def routes(plan: Plan) -> dict[str, list[tuple[str, str]]]:
     ends = {(each.link, each.node): each for each in interfaces(plan)}
     table = Routes(edges_of(plan), frozenset(node.name for node in plan.nodes if node.kind == "host"))
     for flow in plan.flows:
-        table.give(flow.source, flow.route)
+        table.give(flow.source, flow.route, flow.route_back)
     found: dict[str, list[tuple[str, str]]] = {node.name: [] for node in plan.nodes}
     for host in (node.name for node in plan.nodes if node.kind == "host"):
         own = own_address(plan, host)

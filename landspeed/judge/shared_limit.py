@@ -99,7 +99,7 @@ def _shared(plan: Plan, flow: Flow, shares: FlowShares, judged_s: float) -> tupl
 
 def _shared_back(plan: Plan, flow: Flow, why: str) -> str:
     """Explain a full line back if data of other flows goes over one of these lines, too."""
-    back = {(step.link, not step.ahead) for step in steps(plan, flow)}
+    back = {step.back for step in steps(plan, flow)}
     others = [
         each.name
         for each in plan.flows

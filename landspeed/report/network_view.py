@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -46,7 +46,7 @@ def _links(plan: Plan) -> Table:
     table, shares = _table("#", "link", "delay", "line rate", "queue", "flows"), bottleneck_shares(plan)
     for link in plan.links:
         name = Text(f"{link.a} – {link.b}" + (f" ({link.name})" if link.name else ""))
-        routes = [each.route for flow in plan.flows for each in subflows(flow)]
+        routes = [{*each.route, *(each.route_back or ())} for flow in plan.flows for each in subflows(flow)]
         passing = shares.get(link.index, sum(link.index in route for route in routes))
         table.add_row(
             str(link.index + 1),
@@ -71,7 +71,7 @@ def _flows(plan: Plan) -> Table:
         paths = [path_of(plan, each) for each in subflows(flow)]
         table.add_row(
             Text(flow.name, style="cyan"),
-            "\n".join(_route([node.name for node in path.nodes]) for path in paths),
+            "\n".join([*(_route([node.name for node in path.nodes]) for path in paths), *_way_back(plan, flow)]),
             _sends(flow),
             f"{flow.start_ns / 1e9:g} s",
             "\n".join(time_text(echo_ns(path)) for path in paths),
@@ -85,6 +85,12 @@ def _route(names: list[str]) -> str:
     if len(names) > MOST_NODES:
         names = [*names[:2], f"… {len(names) - 4} …", *names[-2:]]
     return " → ".join(names)
+
+
+def _way_back(plan: Plan, flow: Flow) -> Iterator[str]:
+    """Yield the links over which answers come that data does not pass, if there are any."""
+    if others := [index for index in flow.route_back or () if index not in flow.route]:
+        yield "back over " + ", ".join(plan.links[index].name or f"link {index + 1}" for index in others)
 
 
 def _sends(flow: Flow) -> str:

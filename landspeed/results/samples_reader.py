@@ -304,8 +304,8 @@ def _along(table: pa.Table, way: Sequence[Step]) -> pa.Table:
     link, direction = _fields("link", "direction")
     parts = [table.slice(0, 0)]
     for number, step in enumerate(way):
-        for here, there in zip(WAYS if step.ahead else WAYS[::-1], WAYS, strict=True):
-            rows = table.filter((link == step.link) & (direction == here))
+        for (index, forward), there in zip(((step.link, step.ahead), step.back), WAYS, strict=True):
+            rows = table.filter((link == index) & (direction == WAYS[0 if forward else 1]))
             for name, filling in (("link", [number]), ("direction", [there])):
                 column = pa.array(filling * rows.num_rows, pa.int64() if name == "link" else pa.string())
                 rows = rows.set_column(rows.column_names.index(name), name, column)

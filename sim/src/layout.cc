@@ -15,9 +15,10 @@ uint32_t packet_bytes(const Plan &plan, size_t link)
 {
 	uint32_t most = 0;
 	for (const auto &flow : plan.flows)
-		for (const auto &step : flow.route)
-			if (step.link == link)
-				most = std::max(most, plan.mtu_bytes(flow));
+		for (const auto &way : {flow.route, flow.back})
+			for (const auto &step : way)
+				if (step.link == link)
+					most = std::max(most, plan.mtu_bytes(flow));
 	return most > 0 ? most : plan.links[link].mtu_bytes;
 }
 
@@ -86,18 +87,6 @@ LaneConfig link_lane(const Plan &plan, const Step &step)
 	return lane;
 }
 
-/// The links of a way, in its own order and direction.
-std::vector<Step> steps_of(const Flow &flow, bool ahead)
-{
-	std::vector<Step> steps = flow.route;
-	if (ahead)
-		return steps;
-	std::reverse(steps.begin(), steps.end());
-	for (auto &step : steps)
-		step.ahead = !step.ahead;
-	return steps;
-}
-
 } // namespace
 
 Layout::Layout(const Plan &plan)
@@ -113,8 +102,7 @@ Layout::Layout(const Plan &plan)
 		return found->second;
 	};
 	for (const auto &flow : plan.flows)
-		for (const bool ahead : {true, false}) {
-			const auto steps = steps_of(flow, ahead);
+		for (const auto &steps : {flow.route, flow.back}) {
 			Way &way = ways.emplace_back(Way{lane_at(steps.front(), true)});
 			for (const auto &step : steps)
 				way.push_back(lane_at(step, false));

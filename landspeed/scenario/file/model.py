@@ -154,6 +154,13 @@ class FlowSection(TransferSection):
         description="Nodes from `from` to `to`, with names of links between them where needed; "
         "default: the route with the least round-trip delay",
     )
+    route_back: list[Name] | None = Field(
+        None,
+        min_length=2,
+        max_length=MOST_HOPS + 1,
+        description="From `to` to `from`, what its acknowledgments pass: the same nodes, over other links where these "
+        "are named; default: the route of a flow that goes this way, else the same links",
+    )
     second_route: list[Name] | None = Field(
         None,
         min_length=2,

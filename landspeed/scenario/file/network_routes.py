@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
+from landspeed.scenario.file.flow_transfer import flow_transfer
 from landspeed.scenario.file.model import FlowSection, ScenarioFile
 from landspeed.scenario.file.model_links import LinkSection
-from landspeed.scenario.plan.routing import Edge, Routes
+from landspeed.scenario.plan.routing import Edge, Routes, nodes_of
 
 MORE_SHOWN = 8
+BACK = "route_back"
 
 
 def host_names(scenario: ScenarioFile) -> frozenset[str]:
@@ -39,16 +42,21 @@ class _WrongRouteError(Exception):
 def route_of(scenario: ScenarioFile, flow: FlowSection, key: str = "route") -> list[int] | Fault:
     """The links of a given route, or what is wrong with it."""
     route: list[str] = getattr(flow, key) or []
+    ends = (flow.to, flow.from_) if key == BACK else (flow.from_, flow.to)
     try:
-        nodes, over = _words(scenario, flow, route)
+        nodes, over = _words(scenario, flow, route, ends)
         hops = itertools.pairwise(nodes)
-        return [_link_between(scenario, flow, route, hop, over.get(number)) for number, hop in enumerate(hops, start=1)]
+        return [
+            _link_between(scenario, ends[1], route, hop, over.get(number)) for number, hop in enumerate(hops, start=1)
+        ]
     except _WrongRouteError as error:
         where: KeyPath = ("flows", scenario.flows.index(flow), key, error.place)
         return Fault(where, error.what, error.right)
 
 
-def _words(scenario: ScenarioFile, flow: FlowSection, route: list[str]) -> tuple[list[str], dict[int, int]]:
+def _words(
+    scenario: ScenarioFile, flow: FlowSection, route: list[str], ends: tuple[str, str]
+) -> tuple[list[str], dict[int, int]]:
     """The nodes of a given route, and for some hops, counted from 1, the link that is named before their end."""
     names = {link.name: index for index, link in enumerate(scenario.links) if link.name}
     known = node_names(scenario)
@@ -63,16 +71,16 @@ def _words(scenario: ScenarioFile, flow: FlowSection, route: list[str]) -> tuple
         if word not in known:
             raise _WrongRouteError(place, f"no link reaches {word}", one_of(known))
         nodes.append(word)
-    for place, wanted, end in ((0, flow.from_, "begins"), (len(route) - 1, flow.to, "ends")):
+    for place, wanted, end in ((0, ends[0], "begins"), (len(route) - 1, ends[1], "ends")):
         if route[place] != wanted:
             what = f"the route of {flow.name} {end} at {route[place]}, and the flow at {wanted}"
+            if ends[0] == flow.to:
+                what = f"the way back of {flow.name} {end} at {route[place]}"
             raise _WrongRouteError(place, what, f"write {wanted}")
     return nodes, over
 
 
-def _link_between(
-    scenario: ScenarioFile, flow: FlowSection, route: list[str], hop: tuple[str, str], named: int | None
-) -> int:
+def _link_between(scenario: ScenarioFile, end: str, route: list[str], hop: tuple[str, str], named: int | None) -> int:
     """The link of a hop; `named`: the one whose name stands before the hop's end."""
     here, there = hop
     place = route.index(there)
@@ -89,29 +97,50 @@ def _link_between(
         told = ", ".join(str(scenario.links[index].name) for index in joining)
         what = f"{len(joining)} links join {here} and {there}"
         raise _WrongRouteError(place, what, f"write one of their names before {there}: {told}")
-    if there != flow.to and there in host_names(scenario):
+    if there != end and there in host_names(scenario):
         what = f"{there} is a host in the middle of the route: hosts forward nothing"
         raise _WrongRouteError(place, what, "route through a router")
     return joining[0]
 
 
-def flow_routes(scenario: ScenarioFile) -> list[list[int]] | list[Fault]:
-    """The links of each flow in order, or everything that is wrong with routes."""
-    routes = Routes(edges_of(scenario), host_names(scenario))
-    faults: list[Fault] = []
+def flow_ways(scenario: ScenarioFile) -> list[tuple[list[int], list[int]]] | list[Fault]:
+    """The links of each flow in order, and those of its way back in its order, or everything that is wrong with routes.
+
+    What is written rules. A flow's `route` is its way back, too, at the nodes for which nothing else is written.
+    """
+    edges = edges_of(scenario)
+    routes, faults = Routes(edges, host_names(scenario)), list[Fault]()
+    given: dict[int, list[int]] = {}
     for number, flow in enumerate(scenario.flows):
-        if flow.route is None:
-            continue
-        given = route_of(scenario, flow)
-        if isinstance(given, Fault):
-            faults.append(given)
-        elif (at := routes.give(flow.from_, given)) is not None:
-            what = f"at {at} the route of {flow.name} goes another way than that of a flow before, to the same host"
-            right = "routers choose by destination: give both the same way from there on, or another host"
-            faults.append(Fault(("flows", number, "route"), what, right, at_key=True))
-    if faults:
-        return faults
-    found: list[list[int]] = []
+        for key, origin, listed in (("route", flow.from_, flow.route), (BACK, flow.to, flow.route_back)):
+            if listed is None:
+                continue
+            way = route_of(scenario, flow, key)
+            if isinstance(way, Fault):
+                faults.append(way)
+            elif (at := routes.lead(origin, way)) is not None:
+                faults.append(_parted(number, flow, key, at))
+            elif key == "route":
+                given[number] = way
+    written = {end: routes.given_to(end) for end in host_names(scenario)}
+    for number, way in given.items():
+        flow = scenario.flows[number]
+        if flow.route_back is None and (at := routes.lead(flow.to, way[::-1], past=written[flow.from_])) is not None:
+            faults.append(_parted(number, flow, "route", at))
+    return faults or _ways(scenario, routes)
+
+
+def _parted(number: int, flow: FlowSection, key: str, at: str) -> Fault:
+    way = "way back" if key == BACK else "route"
+    what = f"at {at} the {way} of {flow.name} goes another way than that of a flow before, to the same host"
+    right = "routers choose by destination: give both the same way from there on, or another host"
+    return Fault(("flows", number, key), what, right, at_key=True)
+
+
+def _ways(scenario: ScenarioFile, routes: Routes) -> list[tuple[list[int], list[int]]] | list[Fault]:
+    """The ways that flows take by these tables, or why they cannot."""
+    faults: list[Fault] = []
+    found: list[tuple[list[int], list[int]]] = []
     for number, flow in enumerate(scenario.flows):
         there, back = routes.way(flow.from_, flow.to), routes.way(flow.to, flow.from_)
         if there is None or back is None:
@@ -121,12 +150,36 @@ def flow_routes(scenario: ScenarioFile) -> list[list[int]] | list[Fault]:
             right = "add links between them" + (f"; from {flow.from_} one reaches {few(reached)}" if reached else "")
             what = f"there is no route from {flow.from_} to {flow.to} for the flow {flow.name} (hosts forward nothing)"
             faults.append(Fault(("flows", number, "to"), what, right))
-        elif there != back[::-1]:
-            what = f"the given route of another flow changes the route of {flow.name} in one direction only"
-            faults.append(Fault(("flows", number, "name"), what, "give this flow a route, too"))
-        else:
-            found.append(there)
+        elif there != back[::-1] and (wrong := _wrong_back(scenario, flow, there, back)):
+            key = BACK if flow.route_back is not None else "name"
+            faults.append(Fault(("flows", number, key), *wrong, at_key=key == BACK))
+        found.append((there or [], back or []))
     return faults or found
+
+
+def _wrong_back(scenario: ScenarioFile, flow: FlowSection, there: list[int], back: list[int]) -> tuple[str, str] | None:
+    """Find what is wrong with a way back over other links, and what would be right; None: nothing."""
+    edges = edges_of(scenario)
+    ahead, returning = nodes_of(edges, flow.from_, there), nodes_of(edges, flow.to, back)
+    if ahead != returning[::-1]:
+        what = f"the way back of {flow.name}, {' → '.join(returning)}, passes other nodes than {' → '.join(ahead)}"
+        return what, "give route_back over the same nodes: several links may join two of them, by name"
+    if there[0] != back[-1] or there[-1] != back[0]:
+        end = flow.from_ if there[0] != back[-1] else flow.to
+        return f"{end} sends over one link and receives over another", "let the ways part at a router"
+    for one, other in ((scenario.links[k], scenario.links[n]) for k, n in zip(there, back[::-1], strict=True)):
+        if (one.mtu, one.framing) != (other.mtu, other.framing):
+            what = f"the links {one.name} and {other.name} of {flow.name}'s way there and back differ in mtu or framing"
+            return what, "give both the same"
+    if flow_transfer(scenario, flow).mptcp:
+        return f"{flow.name} has MPTCP, whose routes are the same both ways", "remove mptcp, or the way back"
+    return None
+
+
+def flow_routes(scenario: ScenarioFile) -> list[list[int]] | list[Fault]:
+    """The links of each flow in order, or everything that is wrong with routes."""
+    ways: list[Any] = list(flow_ways(scenario))
+    return [each if isinstance(each, Fault) else each[0] for each in ways]
 
 
 def _crossed_end(scenario: ScenarioFile) -> Fault | None:

@@ -7,9 +7,13 @@ The guest and the judge both use this; importing it stays cheap.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from landspeed.scenario.plan.routing import Lane, edges_of, lanes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from landspeed.scenario.plan.plan import Event, Flow, Link, Plan
 
 
@@ -19,27 +23,31 @@ SECOND_ROUTE = ", second route"
 
 @dataclass(frozen=True)
 class Step:
-    """A link of the plan as a flow passes it; `ahead`: from its `a` to its `b`."""
+    """A link of the plan as a flow passes it; `ahead`: from its `a` to its `b`.
+
+    `back` is the lane over which answers come between the same nodes: the link's other direction, or another link's.
+    """
 
     link: int
     ahead: bool
+    back: Lane
 
 
 def steps(plan: Plan, flow: Flow) -> list[Step]:
     """The links that a flow's data passes, in order."""
-    node, found = flow.source, list[Step]()
-    for index in flow.route:
-        link = plan.links[index]
-        found.append(Step(index, node == link.a))
-        node = link.b if node == link.a else link.a
-    return found
+    edges = edges_of(plan)
+    there = lanes_of(edges, flow.source, flow.route)
+    if flow.route_back is None:
+        return [Step(link, ahead, (link, not ahead)) for link, ahead in there]
+    back = lanes_of(edges, flow.target, flow.route_back)[::-1]
+    return [Step(link, ahead, lane) for (link, ahead), lane in zip(there, back, strict=True)]
 
 
 def subflows(flow: Flow) -> list[Flow]:
     """The flow over each of its routes: with MPTCP two, else it alone."""
     if flow.second_route is None:
         return [flow]
-    return [replace(flow, route=route, second_route=None) for route in (flow.route, flow.second_route)]
+    return [replace(flow, route=route, route_back=None, second_route=None) for route in (flow.route, flow.second_route)]
 
 
 def path_of(plan: Plan, flow: Flow) -> Plan:
@@ -54,13 +62,23 @@ def path_of(plan: Plan, flow: Flow) -> Plan:
 def along(plan: Plan, flow: Flow) -> Plan:
     """The plan of a flow's (first) route alone, in a network or from anywhere to anywhere of a path."""
     way = steps(plan, flow)
-    links = [turned(plan.links[step.link], number, ahead=step.ahead) for number, step in enumerate(way)]
+    links = [_link_of(plan, step, number) for number, step in enumerate(way)]
     nodes = {node.name: node for node in plan.nodes}
     names = [flow.source, *(link.b for link in links)]
-    places = {step.link: (number, step.ahead) for number, step in enumerate(way)}
-    events = [_moved(event, *places[event.link]) for event in plan.events if event.link in places]
-    alone = replace(flow, route=list(range(len(links))), second_route=None)
+    forward = {(step.link, step.ahead): number for number, step in enumerate(way)}
+    reverse = {step.back: number for number, step in enumerate(way)}
+    events = [each for event in plan.events for each in _moved(event, forward, reverse)]
+    alone = replace(flow, route=list(range(len(links))), route_back=None, second_route=None)
     return replace(plan, nodes=[nodes[name] for name in names], links=links, flows=[alone], events=events)
+
+
+def _link_of(plan: Plan, step: Step, index: int) -> Link:
+    """The link of a step; where answers come over another one, its `reverse` is of that."""
+    link, (number, ahead) = turned(plan.links[step.link], index, ahead=step.ahead), step.back
+    if number == step.link:
+        return link
+    other = plan.links[number]
+    return replace(link, reverse=other.forward if ahead else other.reverse)
 
 
 def turned(link: Link, index: int, *, ahead: bool) -> Link:
@@ -70,8 +88,10 @@ def turned(link: Link, index: int, *, ahead: bool) -> Link:
     return replace(link, index=index, a=link.b, b=link.a, forward=link.reverse, reverse=link.forward)
 
 
-def _moved(event: Event, index: int, ahead: bool) -> Event:
-    direction: Literal["forward", "reverse", "both"] = event.direction
-    if not ahead and direction != "both":
-        direction = "reverse" if direction == "forward" else "forward"
-    return replace(event, link=index, direction=direction)
+def _moved(event: Event, forward: Mapping[Lane, int], reverse: Mapping[Lane, int]) -> Iterator[Event]:
+    """An event of lanes, on the links of a path; two where it is on two of them."""
+    lanes = [(event.link, direction == "forward") for direction in event.directions]
+    ahead, back = ({known[lane] for lane in lanes if lane in known} for known in (forward, reverse))
+    for number in sorted(ahead | back):
+        both = number in ahead and number in back
+        yield replace(event, link=number, direction="both" if both else "forward" if number in ahead else "reverse")

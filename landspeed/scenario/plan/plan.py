@@ -135,11 +135,12 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """One transfer from a host to another. What it sends goes over `route`, what is answered goes the same way back.
+    """One transfer from a host to another. What it sends goes over `route`, what is answered the same nodes back.
 
     Attributes:
         source, target: names of hosts.
         route: indexes of links, in the order in which data passes them.
+        route_back: those that its acknowledgments pass, in their order, if some are others; None: the same links.
         second_route: of MPTCP's second subflow, in the same way; it shares no link with `route`.
         start_ns: when its sender begins to connect, after that of the first flow.
     """
@@ -148,6 +149,7 @@ class Flow:
     source: str
     target: str
     route: list[int]
+    route_back: list[int] | None = None
     second_route: list[int] | None = None
     start_ns: int = 0
     transfer: Transfer
@@ -182,7 +184,7 @@ class Plan:
     @property
     def is_path(self) -> bool:
         """True if there is one flow, over all links in their order."""
-        if len(self.flows) != 1 or self.flows[0].route != list(range(len(self.links))):
+        if len(self.flows) != 1 or self.flows[0].route != list(range(len(self.links))) or self.flows[0].route_back:
             return False
         names = [node.name for node in self.nodes]
         ends = [[link.a, link.b] for link in self.links]
@@ -292,7 +294,7 @@ NOT_WORK: dict[type, frozenset[str]] = {
 
 WORK_IF_ASKED: dict[type, frozenset[str]] = {
     Plan: frozenset(("kernel", "spin_cost_ns")),
-    Flow: frozenset(("second_route",)),
+    Flow: frozenset(("route_back", "second_route")),
     Transfer: frozenset(("mptcp", "ping", "ping_interval_ns", "protect")),
 }
 """Fields that count only where they are asked for: who asks for nothing has the plan of a time before they could be."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Table: TypeAlias = dict[str, int]
 """Node → index of the link over which it sends what goes to the destination of this table."""
 
+Lane: TypeAlias = "tuple[int, bool]"
+"""A direction of a link: its index, and whether it is the forward one."""
+
 
 @dataclass(frozen=True)
 class Edge:
@@ -56,35 +59,49 @@ class Routes:
         self._given: dict[str, Table] = {}
         self._second: dict[str, Table] = {}
 
-    def give(self, source: str, route: Sequence[int], *, second: bool = False) -> str | None:
+    def give(
+        self, source: str, route: Sequence[int], back: Sequence[int] | None = None, *, second: bool = False
+    ) -> str | None:
         """Let what goes over these links, from their first node to their last and back, go so.
 
         Args:
             source: the first node.
             route: the links.
+            back: those of the way back, in its order; None: the same.
             second: it goes to the second addresses of both.
 
         Returns:
             the node at which another route was given before to the same destination; None if all is well.
         """
-        target = source
-        for index in route:
-            target = self.edges[index].other(target)
-        node, nodes = source, [source]
-        for index in route:
-            node = self.edges[index].other(node)
-            nodes.append(node)
-        for destination, way in (
-            (target, list(zip(nodes[:-1], route, strict=True))),
-            (source, list(zip(nodes[1:], route, strict=True))),
-        ):
-            given = (self._second if second else self._given).setdefault(destination, {})
-            for at, index in way:
-                if given.get(at, index) != index:
-                    return at
-                given[at] = index
-            self._tables.pop(destination, None)
+        target = nodes_of(self.edges, source, route)[-1]
+        returns = route[::-1] if back is None else back
+        return self.lead(source, route, second=second) or self.lead(target, returns, second=second)
+
+    def lead(
+        self, source: str, route: Sequence[int], *, second: bool = False, past: Collection[str] = ()
+    ) -> str | None:
+        """Let what goes over these links, from their first node to their last, go so; nothing is said of the way back.
+
+        Args:
+            source: the first node.
+            route: the links.
+            second: it goes to the second address of the last.
+            past: nodes at which all stays as it was.
+
+        Returns:
+            the node at which another route was given before to the same destination; None if all is well.
+        """
+        nodes = nodes_of(self.edges, source, route)
+        given = (self._second if second else self._given).setdefault(nodes[-1], {})
+        self._tables.pop(nodes[-1], None)
+        for at, index in zip(nodes[:-1], route, strict=True):
+            if at not in past and given.setdefault(at, index) != index:
+                return at
         return None
+
+    def given_to(self, destination: str) -> frozenset[str]:
+        """The nodes for which a route to a destination was given."""
+        return frozenset(self._given.get(destination, ()))
 
     def to(self, destination: str) -> Table:
         """Next links of all nodes to a destination; a node that cannot reach it is left out."""
@@ -154,7 +171,7 @@ def routes_of(plan: Plan) -> Routes:
     """The routing tables of a plan: those that its flows' routes follow."""
     routes = Routes(edges_of(plan), frozenset(node.name for node in plan.nodes if node.kind == "host"))
     for flow in plan.flows:
-        routes.give(flow.source, flow.route)
+        routes.give(flow.source, flow.route, flow.route_back)
         if flow.second_route:
             routes.give(flow.source, flow.second_route, second=True)
     return routes
@@ -166,6 +183,12 @@ def nodes_of(edges: Sequence[Edge], source: str, route: Sequence[int]) -> list[s
     for index in route:
         found.append(edges[index].other(found[-1]))
     return found
+
+
+def lanes_of(edges: Sequence[Edge], source: str, route: Sequence[int]) -> list[Lane]:
+    """The directions of links that a route passes."""
+    nodes = nodes_of(edges, source, route)
+    return [(index, edges[index].a == node) for node, index in zip(nodes[:-1], route, strict=True)]
 
 
 def addresses(plan: Plan) -> Mapping[str, tuple[int, int]]:
@@ -200,6 +223,6 @@ def bottleneck_shares(plan: Plan) -> dict[int, int]:
     """Link → how many flows pass it, for links that more than one passes."""
     counts: dict[int, int] = {}
     for flow in plan.flows:
-        for index in flow.route + (flow.second_route or []):
+        for index in {*flow.route, *(flow.route_back or ()), *(flow.second_route or ())}:
             counts[index] = counts.get(index, 0) + 1
     return {index: count for index, count in counts.items() if count > 1}

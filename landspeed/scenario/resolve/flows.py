@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from landspeed.scenario.file.fault import Fault
@@ -12,10 +12,11 @@ from landspeed.scenario.file.key_names import plan_values
 from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.model import TransferSection as ScenarioTransfer
 from landspeed.scenario.file.multipath import second_routes
-from landspeed.scenario.file.network_routes import flow_routes
+from landspeed.scenario.file.network_routes import edges_of, flow_ways
 from landspeed.scenario.plan.flow_path import path_of, subflows
 from landspeed.scenario.plan.limits import Physics
 from landspeed.scenario.plan.plan import PATH_FLOW, Flow, Node, Plan, Transfer
+from landspeed.scenario.plan.routing import Lane, lanes_of
 from landspeed.scenario.resolve.flow_physics import both_routes, flow_physics
 from landspeed.scenario.resolve.recorded import expected
 from landspeed.scenario.theory.patience import patience_ns, slowest_bps
@@ -37,18 +38,42 @@ UNKNOWN = Physics(
 """Until it is known where queues can form."""
 
 
-def planned_routes(scenario: ScenarioFile) -> list[list[list[int]]]:
-    """The links of each flow, in order: of its one route, or with MPTCP of both. The scenario has been checked."""
+@dataclass(frozen=True)
+class FlowRoutes:
+    """The links of a flow: of its route, of its way back if some are others, and of the second route of MPTCP."""
+
+    first: list[int]
+    back: list[int] | None = None
+    second: list[int] | None = None
+
+
+def planned_routes(scenario: ScenarioFile) -> list[FlowRoutes]:
+    """The routes of each flow. The scenario has been checked."""
     if not scenario.is_network:
-        return [[list(range(len(scenario.path)))]]
-    routes = flow_routes(scenario)
-    assert not any(isinstance(each, Fault) for each in routes), "checks.py has looked"
-    firsts = cast(list[list[int]], routes)
-    seconds = second_routes(scenario, firsts)
-    return [[first] + ([seconds[number]] if number in seconds else []) for number, first in enumerate(firsts)]
+        return [FlowRoutes(list(range(len(scenario.path))))]
+    ways = flow_ways(scenario)
+    assert not any(isinstance(each, Fault) for each in ways), "checks.py has looked"
+    both = cast(list[tuple[list[int], list[int]]], ways)
+    seconds = second_routes(scenario, [there for there, _ in both])
+    return [
+        FlowRoutes(there, None if back == there[::-1] else back, seconds.get(number))
+        for number, (there, back) in enumerate(both)
+    ]
 
 
-def unproved_flows(scenario: ScenarioFile, nodes: list[Node], routes: list[list[list[int]]]) -> list[Flow]:
+def lanes_passed(scenario: ScenarioFile, routes: list[FlowRoutes]) -> list[list[Lane]]:
+    """The directions of links that a flow's packets pass, there and back: of each route of each flow."""
+    edges, found = edges_of(scenario), list[list[Lane]]()
+    ends = [(flow.from_, flow.to) for flow in scenario.flows] or [(scenario.path[0].from_, scenario.path[-1].to)]
+    for (source, target), each in zip(ends, routes, strict=True):
+        for route, back in ((each.first, each.back), (each.second, None)):
+            if route is not None:
+                returned = route[::-1] if back is None else back
+                found.append([*lanes_of(edges, source, route), *lanes_of(edges, target, returned)])
+    return found
+
+
+def unproved_flows(scenario: ScenarioFile, nodes: list[Node], routes: list[FlowRoutes]) -> list[Flow]:
     """The flows without their physics."""
     if not scenario.is_network:
         return [
@@ -56,22 +81,23 @@ def unproved_flows(scenario: ScenarioFile, nodes: list[Node], routes: list[list[
                 name=PATH_FLOW,
                 source=nodes[0].name,
                 target=nodes[-1].name,
-                route=routes[0][0],
+                route=routes[0].first,
                 transfer=_transfer(scenario.transfer),
                 expect=expected(scenario, scenario.expect, scenario.transfer),
                 physics=UNKNOWN,
             )
         ]
     found: list[Flow] = []
-    for flow, (route, *more) in zip(scenario.flows, routes, strict=True):
+    for flow, way in zip(scenario.flows, routes, strict=True):
         asked = flow_transfer(scenario, flow)
         found.append(
             Flow(
                 name=flow.name,
                 source=flow.from_,
                 target=flow.to,
-                route=route,
-                second_route=more[0] if more else None,
+                route=way.first,
+                route_back=way.back,
+                second_route=way.second,
                 start_ns=flow.start,
                 transfer=_transfer(asked),
                 expect=expected(scenario, flow.expect, asked),
@@ -102,10 +128,11 @@ def _ping_interval_ns(plan: Plan, flow: Flow) -> int:
     """Time between two echoes: so many sample intervals that all echoes of a line take no more than their share."""
     beside = sum(each.transfer.ping and not set(flow.route).isdisjoint(each.route) for each in plan.flows)
     least_ns = 0
-    for link in (plan.links[number] for number in flow.route):
+    path = path_of(plan, flow)
+    for link in path.links:
         bits = 8 * (echo_bytes(plan.ip_version) + link.framing_bytes)
         for side, way in (("forward", link.forward), ("reverse", link.reverse)):
-            events = [each for each in plan.events if each.link == link.index and side in each.directions]
+            events = [each for each in path.events if each.link == link.index and side in each.directions]
             line_ns = bits * 10**9 / slowest_bps(way, events)
             least_ns = max(least_ns, math.ceil(beside * line_ns / MOST_ECHO_SHARE))
     sampled_ns = flow.transfer.sample_interval_ns

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -24,8 +23,9 @@ from landspeed.scenario.file.model_links import LinkSection as ScenarioLink
 from landspeed.scenario.file.network_routes import host_names, node_names
 from landspeed.scenario.plan.direction import Direction
 from landspeed.scenario.plan.plan import Calibration, Event, Link, Node, Plan
+from landspeed.scenario.plan.routing import Lane
 from landspeed.scenario.plan.trace import Trace
-from landspeed.scenario.resolve.flows import planned_routes, unproved_flows, with_physics
+from landspeed.scenario.resolve.flows import lanes_passed, planned_routes, unproved_flows, with_physics
 from landspeed.scenario.resolve.recorded import contest_facts
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.queueing import prove_queueing
@@ -46,7 +46,7 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None) -> Plan:
     problems: list[Problem] = []
     events = plan_events(scenario)
     routes = planned_routes(scenario)
-    links = _links(loaded, seed, events, list(itertools.chain(*routes)), problems)
+    links = _links(loaded, seed, events, lanes_passed(scenario, routes), problems)
     if problems:
         raise ScenarioError(problems)
     nodes = _nodes(scenario, links)
@@ -242,7 +242,7 @@ def _checked(
 
 
 def _links(
-    loaded: LoadedScenario, seed: int, events: list[Event], routes: list[list[int]], problems: list[Problem]
+    loaded: LoadedScenario, seed: int, events: list[Event], ways: list[list[Lane]], problems: list[Problem]
 ) -> list[Link]:
     scenario = loaded.scenario
     directions = [
@@ -255,15 +255,14 @@ def _links(
     ]
     if problems:
         return []
-    rtts_ns = [sum(direction.delay_ns for direction in pair) for pair in directions]
     mtus = [link.mtu or scenario.mtu for link in scenario.all_links]
     links: list[Link] = []
     for index, (link, pair) in enumerate(zip(scenario.all_links, directions, strict=True)):
         framing = link.framing or scenario.framing
-        passing = [route for route in routes if index in route] or [[index]]
+        passing = [way for way in ways if index in {lane[0] for lane in way}] or [[(index, True), (index, False)]]
         # Of the flows that pass: the longest round trip, and the largest packet.
-        rtt_ns = max(sum(rtts_ns[each] for each in route) for route in passing)
-        mtu = max(min(mtus[each] for each in route) for route in passing)
+        rtt_ns = max(sum(directions[each][not ahead].delay_ns for each, ahead in way) for way in passing)
+        mtu = max(min(mtus[each] for each, _ in way) for way in passing)
         made: list[Direction] = []
         for name, direction in zip(("forward", "reverse"), pair, strict=True):
             here = _Place(loaded, index, name, mtu, ph.FRAMING_BYTES[framing], rtt_ns)

@@ -89,8 +89,8 @@ def _before(plan: Plan) -> dict[Place, set[Place | str]]:
     """Sources of each direction's packets: another direction, or a host by its name. ACKs count, too."""
     found: dict[Place, set[Place | str]] = {}
     for flow in (each for whole in plan.flows for each in subflows(whole)):
-        way = [(step.link, step.ahead) for step in steps(plan, flow)]
-        back = [(link, not ahead) for link, ahead in reversed(way)]
+        passed = steps(plan, flow)
+        way, back = [(step.link, step.ahead) for step in passed], [step.back for step in reversed(passed)]
         for source, places in ((flow.source, way), (flow.target, back)):
             last: Place | str = source
             for place in places:

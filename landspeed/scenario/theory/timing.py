@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from landspeed.scenario.plan.flow_path import subflows
+from landspeed.scenario.plan.flow_path import path_of, subflows
 from landspeed.scenario.theory import physics as ph
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def packet_mtu(plan: Plan, link: Link) -> int:
     """Largest IP packet that a flow sends over a link."""
     if len({each.mtu_bytes for each in plan.links}) == 1:
         return link.mtu_bytes
-    routes = (each.route for flow in plan.flows for each in subflows(flow))
+    routes = ((*each.route, *(each.route_back or ())) for flow in plan.flows for each in subflows(flow))
     passing = [route for route in routes if link.index in route]
     return max((min(plan.links[each].mtu_bytes for each in route) for route in passing), default=link.mtu_bytes)
 
@@ -114,11 +114,11 @@ def echo_ns(plan: Plan, origin: int = 0, target: int | None = None, payload_byte
 
 def idle_ns(plan: Plan) -> int:
     """Time for which echoes go over the idle path before the first flow begins, in whole seconds; 0: no flow asks."""
-    links, longest_ns = plan.links, 0
+    longest_ns = 0
     for flow in plan.flows:
         if not (interval_ns := flow.transfer.ping_interval_ns):
             continue
-        rtt_ns = sum(links[number].forward.delay_ns + links[number].reverse.delay_ns for number in flow.route)
+        rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in path_of(plan, flow).links)
         longest_ns = max(longest_ns, IDLE_ECHOES * interval_ns + 2 * rtt_ns)
     return -(-longest_ns // 10**9) * 10**9
 

@@ -102,7 +102,7 @@ def flow_figures(plan: Plan, names: Mapping[str, str]) -> list[dict[str, Any]]:
     for number, flow in enumerate(plan.flows, start=1):
         if missing := [end for end in (flow.source, flow.target) if end not in names]:
             raise RealError(f"{plan.scenario}: no host of the inventory has landspeed_node {missing[0]}")
-        if flow.second_route is not None:
+        if flow.second_route is not None or flow.route_back is not None:
             raise RealError(
                 f"{plan.scenario}: flow {flow.name} has two routes, which real servers choose by themselves"
             )

@@ -39,15 +39,15 @@ Transfer transfer_read(const Field &field)
 	return transfer;
 }
 
-/// The links that a flow passes, from its source to its target, no node twice.
-std::vector<Step> route_read(const Field &field, const Flow &flow, const Plan &plan)
+/// The links that a flow passes, from one of its ends to the other, no node twice.
+std::vector<Step> route_read(const Field &field, size_t source, size_t target, const Plan &plan)
 {
 	std::vector<Step> route;
 	std::vector<bool> passed(plan.nodes.size());
-	size_t here = flow.source;
+	size_t here = source;
 	for (const auto &item : field.items()) {
 		const Node &node = plan.nodes[here];
-		if (here != flow.source && node.host)
+		if (here != source && node.host)
 			item.fail("goes on from " + node.name +
 				  ", which is a host and forwards nothing");
 		passed[here] = true;
@@ -61,10 +61,28 @@ std::vector<Step> route_read(const Field &field, const Flow &flow, const Plan &p
 		if (passed[here])
 			item.fail("comes to " + plan.nodes[here].name + " again");
 	}
-	if (here != flow.target)
+	if (here != target)
 		field.fail("ends at " + plan.nodes[here].name + ", not at " +
-			   plan.nodes[flow.target].name);
+			   plan.nodes[target].name);
 	return route;
+}
+
+/// The way back of a flow: that which is written, over the nodes of its route, or its links
+/// reversed.
+std::vector<Step> back_read(const Field &field, const Flow &flow, const Plan &plan)
+{
+	std::vector<Step> turned(flow.route.rbegin(), flow.route.rend());
+	for (auto &step : turned)
+		step.ahead = !step.ahead;
+	if (!field.has("route_back"))
+		return turned;
+	auto back = route_read(field.at("route_back"), flow.target, flow.source, plan);
+	const auto same = [&](const Step &one, const Step &other) {
+		return plan.end(one) == plan.end(other);
+	};
+	if (!std::equal(back.begin(), back.end(), turned.begin(), turned.end(), same))
+		field.at("route_back").fail("passes other nodes than the route");
+	return back;
 }
 
 } // namespace
@@ -82,7 +100,8 @@ Flow flow_read(const Field &field, const Plan &plan)
 				   " is a router: flows go from host to host");
 	if (flow.source == flow.target)
 		field.fail("goes from " + plan.nodes[flow.source].name + " to itself");
-	flow.route = route_read(field.at("route"), flow, plan);
+	flow.route = route_read(field.at("route"), flow.source, flow.target, plan);
+	flow.back = back_read(field, flow, plan);
 	if (field.has("start_ns"))
 		flow.start_ns = field.at("start_ns").time_ns();
 	return flow;

@@ -64,16 +64,18 @@ size_t Plan::end(const Step &step) const
 uint32_t Plan::mtu_bytes(const Flow &flow) const
 {
 	uint32_t least = UINT32_MAX;
-	for (const auto &step : flow.route)
-		least = std::min(least, links[step.link].mtu_bytes);
+	for (const auto &way : {flow.route, flow.back})
+		for (const auto &step : way)
+			least = std::min(least, links[step.link].mtu_bytes);
 	return least;
 }
 
 int64_t Plan::rtt_ns(const Flow &flow) const
 {
 	int64_t sum = 0;
-	for (const auto &step : flow.route)
-		sum += links[step.link].forward.delay_ns + links[step.link].reverse.delay_ns;
+	for (const auto &way : {flow.route, flow.back})
+		for (const auto &[link, ahead] : way)
+			sum += (ahead ? links[link].forward : links[link].reverse).delay_ns;
 	return sum;
 }
 

@@ -106,12 +106,13 @@ struct Step {
 	bool ahead = true; ///< from its `a` to its `b`
 };
 
-/// One transfer from a host to another; what is answered goes the same way back.
+/// One transfer from a host to another; what is answered passes the same nodes back.
 struct Flow {
 	std::string name;
 	size_t source = 0, target = 0; ///< nodes
 	std::vector<Step> route;
-	int64_t start_ns = 0; ///< when it begins to connect
+	std::vector<Step> back; ///< what is answered, from the target: the same links or others
+	int64_t start_ns = 0;   ///< when it begins to connect
 	Transfer transfer;
 };
 

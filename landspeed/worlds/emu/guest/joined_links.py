@@ -56,8 +56,8 @@ def runs_of(plan: Plan) -> list[JoinedLinks]:
     ends: list[tuple[str, bool]] = []
     for flow in plan.flows:
         for number, each in enumerate(subflows(flow)):
-            ahead = [(step.link, step.ahead) for step in steps(plan, each)]
-            ways += [ahead, [(link, not forward) for link, forward in reversed(ahead)]]
+            passed = steps(plan, each)
+            ways += [[(step.link, step.ahead) for step in passed], [step.back for step in reversed(passed)]]
             ends += [(flow.target, number > 0), (flow.source, number > 0)]
     passing: dict[Place, list[int]] = {}
     for number, way in enumerate(ways):

@@ -52,8 +52,8 @@ class FlowPath:
         if position in self._ends:
             return self.address(position)
         step = self._steps[position - 1 if viewer < position else position]
-        side = int(step.ahead) if viewer < position else int(not step.ahead)
-        return link_address(self.plan.ip_version, step.link, side)
+        link, ahead = step.back if viewer < position else (step.link, step.ahead)
+        return link_address(self.plan.ip_version, link, int(not ahead))
 
     @classmethod
     def each(cls, network: Network, flow: Flow) -> list[FlowPath]:

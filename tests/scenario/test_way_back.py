@@ -1,0 +1,159 @@
+"""A way back of its own in a network: which links acknowledgments pass, what the plan makes of it, what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from landspeed.base.errors import ScenarioError
+from landspeed.exporters.addresses import interfaces, own_address
+from landspeed.exporters.addresses import routes as routes_told
+from landspeed.scenario.file.load import load_scenario
+from landspeed.scenario.plan.flow_path import Step, path_of, steps
+from landspeed.scenario.plan.plan import Plan
+from landspeed.scenario.plan.routing import routes_of
+from landspeed.scenario.resolve.resolve import make_plan
+from landspeed.scenario.theory.ack_path import ack_path
+from landspeed.scenario.theory.timing import echo_ns
+
+GOOD = """\
+format: 1
+name: asym
+title: land there, sky back
+line_rate: 100 Mbit/s
+queue: 500 kB
+links:
+  - {from: a, to: r1, one_way_delay: 1 ms}
+  - {from: r1, to: r2, name: land, one_way_delay: 5 ms, line_rate: 50 Mbit/s}
+  - {from: r2, to: r1, name: sky, one_way_delay: 270 ms, line_rate: 2 Mbit/s}
+  - {from: r2, to: b, one_way_delay: 1 ms}
+transfer: {duration: 20 s}
+flows:
+  - {name: data, from: a, to: b, route: [a, r1, land, r2, b], route_back: [b, r2, sky, r1, a]}
+"""
+BACK = ", route_back: [b, r2, sky, r1, a]"
+LEADER = "\n  - {name: back, from: b, to: a, route: [b, r2, sky, r1, a], bytes: 1 kB, start: 15 s}"
+MS = 1_000_000
+
+
+def load(folder: Path, text: str) -> Plan:
+    (folder / "s.yaml").write_text(text)
+    return make_plan(load_scenario(folder / "s.yaml"))
+
+
+def test_acknowledgments_pass_the_links_of_the_way_back(tmp_path: Path) -> None:
+    plan = load(tmp_path, GOOD)
+    assert (plan.flow.route, plan.flow.route_back) == ([0, 1, 3], [3, 2, 0])
+    assert steps(plan, plan.flow) == [
+        Step(0, ahead=True, back=(0, False)),
+        Step(1, ahead=True, back=(2, True)),
+        Step(3, ahead=True, back=(3, False)),
+    ]
+    routes = routes_of(plan)
+    assert routes.way("a", "b") == [0, 1, 3] and routes.way("b", "a") == [3, 2, 0]
+
+
+def test_the_path_of_the_flow_has_lanes_of_both_links(tmp_path: Path) -> None:
+    plan = load(tmp_path, GOOD)
+    path = path_of(plan, plan.flow)
+    assert path.is_path and [(link.a, link.b) for link in path.links] == [("a", "r1"), ("r1", "r2"), ("r2", "b")]
+    middle = path.links[1]
+    assert (middle.forward, middle.reverse) == (plan.links[1].forward, plan.links[2].forward)
+    propagation = (1 + 5 + 1 + 1 + 270 + 1) * MS
+    assert plan.flow.physics.rtt_ns == propagation
+    # An echo of 84 B, with 38 B of framing, on each line there and back: 100, 50, 100 and 100, 2, 100 Mbit/s.
+    assert echo_ns(path) == propagation + sum(round(122 * 8e9 / rate) for rate in (1e8, 5e7, 1e8, 1e8, 2e6, 1e8))
+    # A queue in BDP counts the flow's own round trip, on all that it passes.
+    lanes = load(tmp_path, GOOD.replace("queue: 500 kB", "queue: 1 BDP")).links
+    assert lanes[1].forward.queue_bytes == pytest.approx(50e6 / 8 * propagation / 1e9, rel=0.04)
+    assert lanes[2].forward.queue_bytes == pytest.approx(2e6 / 8 * propagation / 1e9, rel=0.04)
+
+
+def test_a_thin_way_back_tells_what_its_acknowledgments_stand_for(tmp_path: Path) -> None:
+    plan = load(tmp_path, GOOD.replace("2 Mbit/s", "200 kbit/s"))
+    links, data_bps = path_of(plan, plan.flow).links, plan.flow.physics.line_rate_limit_bps
+    back = ack_path(links, mss=1448, ip_version=4, fidelity="packets", line_rate_limit_bps=data_bps)
+    assert back is not None and back.drops and back.place == "link 2 r2–r1"
+    # 200 kbit/s are 278 packets a second of 52 B with 38 B of framing; each acknowledges two of 1448 B.
+    assert back.goodput_bps == pytest.approx(200e3 / (90 * 8) * 2 * 1448 * 8, rel=1e-6)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_flow_that_goes_the_other_way_leads_the_way_back(tmp_path: Path, first: bool) -> None:
+    text = GOOD.replace(BACK, "") + LEADER.strip("\n") + "\n"
+    if not first:
+        head, data, leader = text.rpartition("  - {name: data")[0], *text.splitlines()[-2:]
+        text = f"{head}{leader.replace(', start: 15 s', '')}\n{data}\n"
+    data, back = sorted(load(tmp_path, text).flows, key=lambda flow: flow.name, reverse=True)
+    assert (data.route, data.route_back) == ([0, 1, 3], [3, 2, 0])
+    assert (back.route, back.route_back) == ([3, 2, 0], [0, 1, 3])
+    assert data.physics.rtt_ns == back.physics.rtt_ns == 279 * MS
+
+
+def test_events_are_on_the_lanes_that_the_flow_passes(tmp_path: Path) -> None:
+    both = "{at: 1 s, down: 1 s, between: [r1, r2], link: sky}"
+    unused = "{at: 2 s, down: 1 s, from: r2, to: r1, link: land}"
+    plan = load(tmp_path, f"{GOOD}events: [{both}, {unused}]\n")
+    (down,) = path_of(plan, plan.flow).events
+    assert (down.at_ns, down.link, down.direction) == (10**9, 1, "reverse")
+
+
+def test_the_plan_keeps_it_and_one_without_it_has_the_work_of_before(tmp_path: Path) -> None:
+    plan = load(tmp_path, GOOD)
+    assert Plan.from_dict(json.loads(json.dumps(asdict(plan)))) == plan
+    same = load(tmp_path, GOOD.replace(BACK, ", route_back: [b, r2, land, r1, a]"))
+    assert same.flow.route_back is None and same.sha256 != plan.sha256
+    assert same.sha256 == load(tmp_path, GOOD.replace(BACK, "")).sha256
+
+
+def test_exported_tables_lead_both_ways(tmp_path: Path) -> None:
+    plan = load(tmp_path, GOOD)
+    next_hop = {node: dict(told) for node, told in routes_told(plan).items()}
+    ends = {(each.link, each.node): each.ip for each in interfaces(plan)}
+    assert next_hop["r1"][own_address(plan, "b")] == ends[1, "r2"]
+    assert next_hop["r2"][own_address(plan, "a")] == ends[2, "r1"]
+
+
+# what is replaced, with what, line, the text at the caret, what is said, what would be right
+CASES = {
+    "other nodes": (
+        "links:", "links:\n  - {from: r1, to: x, one_way_delay: 1 ms}\n  - {from: r2, to: x, one_way_delay: 1 ms}",
+        "r2, sky, r1", "r2, x, r1", 15, "route_back", "passes other nodes than a → r1 → r2 → b",
+        "several links may join",
+    ),
+    "of a node that it does not end at": (
+        "sky, r1, a]", "sky, r1]", "", "", 13, "r1", "the way back of data ends at r1", "write a",
+    ),
+    "another mtu": (
+        "name: sky", "name: sky, mtu: 9000 B", "", "", 13, "route_back", "land and sky", "give both the same",
+    ),
+    "with mptcp": ("name: data", "name: data, mptcp: true", "", "", 13, "route_back", "MPTCP", "remove mptcp"),
+    "two ways back": (
+        "flows:", "flows:\n  - {name: other, from: b, to: a, route: [b, r2, land, r1, a]}", "", "", 14, "route_back",
+        "at r2 the way back of data goes another way", "give both the same way",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_wrong_is_told_where_it_stands(tmp_path: Path, case: str) -> None:
+    old, new, also, instead, line, caret, what, right = CASES[case]
+    assert old in GOOD and also in GOOD
+    with pytest.raises(ScenarioError) as caught:
+        load(tmp_path, GOOD.replace(old, new, 1).replace(also, instead, 1 if also else 0))
+    told = str(caught.value)
+    first = told.splitlines()
+    assert f"s.yaml:{line}:" in first[0] and what in told and right in told, told
+    shown, carets = first[1].partition("| ")[2], first[2].partition("| ")[2]
+    assert shown[carets.index("^") :].startswith(caret), told
+
+
+def test_a_host_sends_and_receives_over_one_link(tmp_path: Path) -> None:
+    text = GOOD.replace("{from: a, to: r1,", "{from: a, to: r1, name: wire,", 1)
+    text = text.replace("links:", "links:\n  - {from: a, to: r1, name: wifi, one_way_delay: 1 ms}")
+    text = text.replace("route: [a,", "route: [a, wire,").replace("r1, a]", "r1, wifi, a]")
+    with pytest.raises(ScenarioError, match="a sends over one link and receives over another"):
+        load(tmp_path, text)
