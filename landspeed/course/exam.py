@@ -202,6 +202,14 @@ QUESTIONS = (
         "packets",
         2,
     ),
+    ExamQuestion(
+        "short-flows",
+        "A file of {size} kB is sent over {rtt} ms, in packets with 1448 B of payload, each window at once, the first "
+        "one of 10 packets; the line is fast. How long from the first byte sent until the last one is read?",
+        {"size": range(60, 2001, 20), "rtt": range(20, 201, 10)},
+        lambda n: (math.ceil(math.log2(math.ceil(n["size"] * 1e3 / MSS_BYTES) / 10 + 1)) - 0.5) * n["rtt"],
+        "ms",
+    ),
 )
 
 

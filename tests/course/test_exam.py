@@ -35,6 +35,7 @@ WORKED = [  # numbers of a question and its answer, in the order of the question
     ({"rate": 8, "rtt": 65}, 65.0),
     ({"streams": 8, "rate": 8, "rtt": 264}, 33.0),
     ({"first": 400, "losses": 3}, 50.0),
+    ({"size": 100, "rtt": 80}, 200.0),  # 70 packets: 10 + 20 + 40
 ]
 
 
