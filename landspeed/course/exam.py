@@ -210,6 +210,14 @@ QUESTIONS = (
         lambda n: (math.ceil(math.log2(math.ceil(n["size"] * 1e3 / MSS_BYTES) / 10 + 1)) - 0.5) * n["rtt"],
         "ms",
     ),
+    ExamQuestion(
+        "changing-line",
+        "A Reno stream just fills {rate} Mbit/s over {rtt} ms, with packets of 1538 B on the line and no queue. The "
+        "line becomes {times} times as fast. After how long does the stream fill it again, if nothing is lost?",
+        {"rate": range(10, 101, 10), "rtt": range(20, 201, 10), "times": range(2, 9)},
+        lambda n: n["rate"] * (n["times"] - 1) * MBPS * n["rtt"] / 8e3 / FRAME_BYTES * n["rtt"] / 1e3,
+        "s",
+    ),
 )
 
 
