@@ -218,6 +218,15 @@ QUESTIONS = (
         lambda n: n["rate"] * (n["times"] - 1) * MBPS * n["rtt"] / 8e3 / FRAME_BYTES * n["rtt"] / 1e3,
         "s",
     ),
+    ExamQuestion(
+        "black-hole",
+        "A tunnel over a link of {link} B adds {added} B to each packet. Which MSS does its entry have to write into "
+        "SYNs of IPv4?",
+        {"link": range(1400, 1501, 4), "added": (8, 24, 28, 36, 50, 60, 80)},
+        lambda n: n["link"] - n["added"] - 40,
+        "B",
+        2,
+    ),
 )
 
 
