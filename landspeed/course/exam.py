@@ -227,6 +227,15 @@ QUESTIONS = (
         "B",
         2,
     ),
+    ExamQuestion(
+        "bbr",
+        "A BBR stream is alone on {rate} Mbit/s over {rtt} ms. How much stands in the queue at the end of Startup, "
+        "when its window is 2.89 times what the path holds?",
+        {"rate": range(10, 1001, 10), "rtt": range(10, 201, 10)},
+        lambda n: 1.89 * n["rate"] * n["rtt"] / 8,
+        "kB",
+        3,
+    ),
 )
 
 

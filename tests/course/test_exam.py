@@ -38,6 +38,7 @@ WORKED = [  # numbers of a question and its answer, in the order of the question
     ({"size": 100, "rtt": 80}, 200.0),  # 70 packets: 10 + 20 + 40
     ({"rate": 123, "rtt": 100, "times": 3}, 200.0),  # 2 × 1000 packets more, a tenth of a second each
     ({"link": 1500, "added": 60}, 1400),
+    ({"rate": 80, "rtt": 100}, 1890.0),
 ]
 
 
