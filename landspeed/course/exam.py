@@ -202,6 +202,40 @@ QUESTIONS = (
         "packets",
         2,
     ),
+    ExamQuestion(
+        "short-flows",
+        "A file of {size} kB is sent over {rtt} ms, in packets with 1448 B of payload, each window at once, the first "
+        "one of 10 packets; the line is fast. How long from the first byte sent until the last one is read?",
+        {"size": range(60, 2001, 20), "rtt": range(20, 201, 10)},
+        lambda n: (math.ceil(math.log2(math.ceil(n["size"] * 1e3 / MSS_BYTES) / 10 + 1)) - 0.5) * n["rtt"],
+        "ms",
+    ),
+    ExamQuestion(
+        "changing-line",
+        "A Reno stream just fills {rate} Mbit/s over {rtt} ms, with packets of 1538 B on the line and no queue. The "
+        "line becomes {times} times as fast. After how long does the stream fill it again, if nothing is lost?",
+        {"rate": range(10, 101, 10), "rtt": range(20, 201, 10), "times": range(2, 9)},
+        lambda n: n["rate"] * (n["times"] - 1) * MBPS * n["rtt"] / 8e3 / FRAME_BYTES * n["rtt"] / 1e3,
+        "s",
+    ),
+    ExamQuestion(
+        "black-hole",
+        "A tunnel over a link of {link} B adds {added} B to each packet. Which MSS does its entry have to write into "
+        "SYNs of IPv4?",
+        {"link": range(1400, 1501, 4), "added": (8, 24, 28, 36, 50, 60, 80)},
+        lambda n: n["link"] - n["added"] - 40,
+        "B",
+        2,
+    ),
+    ExamQuestion(
+        "bbr",
+        "A BBR stream is alone on {rate} Mbit/s over {rtt} ms. How much stands in the queue at the end of Startup, "
+        "when its window is 2.89 times what the path holds?",
+        {"rate": range(10, 1001, 10), "rtt": range(10, 201, 10)},
+        lambda n: 1.89 * n["rate"] * n["rtt"] / 8,
+        "kB",
+        3,
+    ),
 )
 
 

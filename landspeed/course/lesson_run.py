@@ -77,6 +77,11 @@ class LessonRun:
         return self.plan.physics.rtt_ns / 1e9
 
     @property
+    def line_rate_bps(self) -> int:
+        """Rate of the slowest line towards the receiver."""
+        return min(link.forward.rate_bps for link in self.plan.links)
+
+    @property
     def mss_bytes(self) -> int:
         """Payload of a full packet."""
         return self.plan.physics.mss_bytes

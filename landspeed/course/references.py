@@ -29,6 +29,7 @@ RFCS = {
 }
 WORKS = (
     "Alizadeh et al. 2010",
+    "BBR (2016)",
     "Appenzeller, Keslassy and McKeown 2004",
     "Chiu and Jain 1989",
     "Ha and Rhee 2011",

@@ -119,7 +119,7 @@ class Worksheet:
         virtual_s = sum(expected_duration_s(run.plan) for run in transfers.values())
         programs = len({run.output for run in every if run.bundle is None})
         parts = [f"{len(transfers)} transfers, {_time_text(virtual_s)} of virtual time"] if transfers else []
-        parts += [f"{programs} runs of a program"] if programs else []
+        parts += [f"{programs} run{'s' * (programs > 1)} of a program"] if programs else []
         text = "; ".join(parts) + f", on Linux {self._kernel()}" if self._kernel() else "; ".join(parts)
         return CellOutput(f'<p class="ran">Measured: {escape(text)}.</p>', text)
 

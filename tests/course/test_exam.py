@@ -35,6 +35,10 @@ WORKED = [  # numbers of a question and its answer, in the order of the question
     ({"rate": 8, "rtt": 65}, 65.0),
     ({"streams": 8, "rate": 8, "rtt": 264}, 33.0),
     ({"first": 400, "losses": 3}, 50.0),
+    ({"size": 100, "rtt": 80}, 200.0),  # 70 packets: 10 + 20 + 40
+    ({"rate": 123, "rtt": 100, "times": 3}, 200.0),  # 2 × 1000 packets more, a tenth of a second each
+    ({"link": 1500, "added": 60}, 1400),
+    ({"rate": 80, "rtt": 100}, 1890.0),
 ]
 
 
