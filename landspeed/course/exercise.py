@@ -185,11 +185,11 @@ def start(
         about |= {"class": register.name, "seal": seal, "scenario": drawn.scenario}
     task = f"# {lesson.title}: exercise of {who}\n\n{drawn.task.strip()}\n\n{_how(asked, folder)}"
     files = {
-        ABOUT: json.dumps(about, indent=1, ensure_ascii=False) + "\n",
         TASK: task,
         SCENARIO: drawn.scenario,
         ANSWERS: "".join(f"# {each.what}: {each.hint}\n{key}:\n\n" for key, each in asked.items()),
         **drawn.files,
+        ABOUT: json.dumps(about, indent=1, ensure_ascii=False) + "\n",  # the last: what has it is whole
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -219,7 +219,10 @@ FOLDERS: dict[Cheat, str] = {  # what is done to a folder of `window` → why it
     other_lesson: "was not made for",
     lesson_of_his_own: "was not made for",
 }
-ANSWERED: dict[Cheat, str] = {edits_results: "it gets", replays_samples: "it gets"}  # to a folder of `window` with a wrong answer
+ANSWERED: dict[Cheat, str] = {
+    edits_results: "it gets",
+    replays_samples: "it gets",
+}  # to a folder of `window` with a wrong answer
 PROGRAMS: dict[Cheat, str] = {  # to a folder of `own-window`
     prints_the_figure: "our server stored nothing",
     forges_the_count: "our server stored nothing",
