@@ -60,7 +60,7 @@ import socket, time
 with socket.create_server(("", 5201)) as listener:
     connection, _ = listener.accept()
 begun, since, read = time.monotonic(), 0.0, 0
-while data := connection.recv(1 << 20):
+while data := connection.recv(1 << 16):
     last = time.monotonic() - begun
     if since:
         read += len(data)

@@ -22,7 +22,7 @@ HINTS = (
     "A window lets through window / RTT. Solve it for the window; the scenario offers what you write, to the byte.",
 )
 
-FROM_S = 5.0
+FROM_S = 3.0
 WANTED = 0.97
 
 SCENARIO = """\
@@ -41,7 +41,7 @@ transfer:
   congestion_control: reno
   window: 64 kB
   window_exact: true       # the receiver offers what you write, and no more
-  duration: 8 s
+  duration: 5 s
 """
 
 TASK = """\
