@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,12 @@ from landspeed.base.json_form import object_of
 def replacing(target: Path) -> Generator[Path]:
     """A file beside the target to write into; it takes the target's place when the block ends without an error.
 
-    A reader sees the old or the new file, never half of one.
+    A reader sees the old or the new file, never half of one; of two writers at once, the last one's.
 
     Raises:
         OSError: it cannot be written, flushed to the disk or renamed.
     """
-    beside = target.with_name(f".{target.name}.new")
+    beside = target.with_name(f".{target.name}.{threading.get_native_id()}.new")
     try:
         yield beside
         with beside.open("rb") as handle:

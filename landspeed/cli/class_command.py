@@ -15,7 +15,7 @@ WORDS = ("new", "add", "grade", "report", "exam")
 def add_class(made: argparse.ArgumentParser) -> None:
     """Arguments of `class`."""
     made.usage = (
-        "landspeed class new FILE [--name NAME]\n"
+        "landspeed class new FILE [--name NAME] [--variants N]\n"
         "       landspeed class add FILE STUDENT…\n"
         "       landspeed class grade FILE FOLDER… [--out DIR] [--jobs N]\n"
         "       landspeed class report FILE [--out DIR]\n"
@@ -36,7 +36,13 @@ def add_class(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--jobs", type=int, metavar="N", help="grade: folders at once (default: as many as there are cores)"
     )
-    made.add_argument("--variants", type=int, default=2, metavar="N", help="exam: variants, A, B … (default: 2)")
+    made.add_argument(
+        "--variants",
+        type=int,
+        metavar="N",
+        help="new: paths of each lesson that the students share; 0: each has her own (default: 16); "
+        "exam: variants, A, B … (default: 2)",
+    )
     made.add_argument("--quiet", action="store_true", help="no progress")
 
 
@@ -53,9 +59,12 @@ def do_class(parsed: argparse.Namespace) -> int:
 
 
 def _new(parsed: argparse.Namespace) -> int:
-    from landspeed.course.class_register import new_register
+    from landspeed.course.class_register import VARIANTS, new_register
 
-    made = new_register(parsed.file, parsed.name or "")
+    variants = VARIANTS if parsed.variants is None else parsed.variants
+    if variants < 0:
+        raise UsageError(f"--variants {variants}: write 0 or more")
+    made = new_register(parsed.file, parsed.name or "", variants)
     print(f"{parsed.file}: the class {made.name}. Keep it to yourself: its secret draws the variants and the key.")
     return 0
 
@@ -84,7 +93,7 @@ def _listed(file: Path) -> list[str]:
 
 def _grade(parsed: argparse.Namespace) -> int:
     require_extra("course")
-    from landspeed.course.class_grades import exercise_folders, grade_all, write_report
+    from landspeed.course.class_grades import RUNS, exercise_folders, grade_all, write_report
     from landspeed.course.class_register import read_register
 
     def tell(done: int, every: int) -> None:
@@ -92,7 +101,8 @@ def _grade(parsed: argparse.Namespace) -> int:
             print(f"landspeed: {done} of {every} graded", file=sys.stderr, flush=True)
 
     register = read_register(parsed.file)
-    graded = grade_all(register, exercise_folders(map(Path, parsed.more)), parsed.jobs, tell)
+    folders = exercise_folders(map(Path, parsed.more))
+    graded = grade_all(register, folders, parsed.jobs, tell, _out(parsed) / RUNS)
     print("\n".join(map(str, write_report(_out(parsed), register, graded))))
     for each in graded:
         if each.error:
@@ -114,10 +124,11 @@ def _exam(parsed: argparse.Namespace) -> int:
     from landspeed.course.class_register import read_register
     from landspeed.course.exam import write_papers
 
-    if not 1 <= parsed.variants <= 26:
-        raise UsageError(f"--variants {parsed.variants}: write 1 to 26")
+    variants = 2 if parsed.variants is None else parsed.variants
+    if not 1 <= variants <= 26:
+        raise UsageError(f"--variants {variants}: write 1 to 26")
     folder = parsed.out or parsed.file.with_name(f"{parsed.file.stem}-exam")
-    print("\n".join(map(str, write_papers(folder, read_register(parsed.file), parsed.variants, parsed.more))))
+    print("\n".join(map(str, write_papers(folder, read_register(parsed.file), variants, parsed.more))))
     return 0
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from landspeed.course.class_register import ClassRegister
 from landspeed.course.exercise import SCENARIO, chance_of, draw, read_about
 from landspeed.course.exercise_names import ExerciseError
-from landspeed.course.grading import see_the_seal
 from landspeed.course.laboratory import Laboratory
 from landspeed.runs.scenario import Scenario
 
@@ -19,7 +18,7 @@ def answer_key(folder: Path, laboratory: Laboratory, register: ClassRegister | N
     Raises:
         ExerciseError: the folder is none, its key needs the class, or its lesson has no key.
     """
-    owner = read_about(folder)
+    owner = read_about(folder, register)
     exercise = owner.lesson.exercise
     if owner.class_name and register is None:
         raise ExerciseError(f"{folder} is of the class {owner.class_name}: give its file with --class")
@@ -28,7 +27,6 @@ def answer_key(folder: Path, laboratory: Laboratory, register: ClassRegister | N
             f"the exercise of {owner.lesson.name} has no key; write `key(chance, plan, laboratory)` in it"
         )
     assert exercise is not None
-    see_the_seal(folder, owner, register)
     drawn = draw(owner.lesson, chance_of(owner.lesson.name, owner.student, register), laboratory)
     with tempfile.TemporaryDirectory(prefix="landspeed-key-") as place:
         file = Path(place) / SCENARIO

@@ -26,9 +26,10 @@ from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson_page import TEMPLATES, style
 from landspeed.report.page_parts import environment
 from landspeed.results.bundle import OutputError
+from landspeed.runs.sweeps.store import Store
 from landspeed.runs.sweeps.workers import usual_jobs
 
-GRADES = "grades.json"
+GRADES, RUNS = "grades.json", "runs"  # in the folder of a class's grades
 PLAIN = r"\d+|\s+|#[^\n]*"  # of a program: what differs between variants, or not at all in what it does
 OWN_FILES = (ABOUT, ANSWERS, SCENARIO, TASK)
 
@@ -74,26 +75,35 @@ def grade_all(
     folders: Sequence[Path],
     jobs: int | None = None,
     tell: Callable[[int, int], None] = lambda _, __: None,
+    runs: Path | None = None,
 ) -> list[HandIn]:
-    """Grade folders, as many at once as there are cores. One that cannot be graded says why; the others are graded."""
+    """Grade folders, as many at once as there are cores. One that cannot be graded says why; the others are graded.
+
+    Args:
+        runs: the lecturer's folder of runs, which only its owner reads; students with one path and one answer share a
+            run. None: none is kept.
+    """
+    if runs is not None:
+        Store(runs).make()
+        runs.chmod(0o700)
     found: dict[int, HandIn] = {}
     with ProcessPoolExecutor(jobs or usual_jobs(), mp_context=multiprocessing.get_context("spawn")) as pool:
-        going = {pool.submit(graded_folder, register, each): number for number, each in enumerate(folders)}
+        going = {pool.submit(graded_folder, register, each, runs): number for number, each in enumerate(folders)}
         for each in as_completed(going):
             found[going[each]] = each.result()
             tell(len(found), len(folders))
     return [found[number] for number in sorted(found)]
 
 
-def graded_folder(register: ClassRegister, folder: Path) -> HandIn:
+def graded_folder(register: ClassRegister, folder: Path, runs: Path | None = None) -> HandIn:
     """A folder's grade; if it cannot be graded, why."""
     lesson = student = ""
     work: dict[str, str] = {}
     try:
-        owner = read_about(folder)
+        owner = read_about(folder, register)
         lesson, student = owner.lesson.name, owner.student
         work = _work(folder)
-        told = check(folder, Laboratory(jobs=1), register).as_json()
+        told = check(folder, Laboratory(jobs=1), register, runs).as_json()
     except LandspeedError as error:
         return HandIn(str(folder), lesson, student, error=str(error), work=work)
     return HandIn(

@@ -17,6 +17,7 @@ from landspeed.course.exercise_names import ExerciseError, student_id
 from landspeed.results.bundle import OutputError
 
 FORMAT = 1
+VARIANTS = 16  # of a new class: a neighbour has another path, and two hundred grades share most of their runs
 
 
 @dataclass(frozen=True)
@@ -26,15 +27,20 @@ class ClassRegister:
     Attributes:
         secret: known to the lecturer only. Without it nobody can compute another's variant, a key, or a seal.
         students: their names, each in one form.
+        variants: paths of each lesson that the students of the class share; 0: each student has one of her own.
     """
 
     name: str
     secret: str
     students: tuple[str, ...] = ()
+    variants: int = 0
 
     def draw_key(self, lesson: str, student: str) -> str:
         """Seed of the dice of a student for a lesson."""
-        return self._digest("draw", lesson, student)
+        if not self.variants:
+            return self._digest("draw", lesson, student)
+        variant = int(self._digest("variant", lesson, student), 16) % self.variants
+        return self._digest("draw", lesson, f"variant {variant}")
 
     def seal(self, lesson: str, student: str, scenario: str) -> str:
         """Seal that says that a folder was made for this student, with this scenario."""
@@ -59,6 +65,7 @@ class ClassRegister:
             OutputError: it cannot be written.
         """
         content = {"format": FORMAT, "class": self.name, "secret": self.secret, "students": list(self.students)}
+        content |= {"variants": self.variants} if self.variants else {}
         try:
             write_atomically(file, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
             file.chmod(0o600)
@@ -69,7 +76,7 @@ class ClassRegister:
         return hmac.new(self.secret.encode(), "\0".join(words).encode(), hashlib.sha256).hexdigest()
 
 
-def new_register(file: Path, name: str = "") -> ClassRegister:
+def new_register(file: Path, name: str = "", variants: int = VARIANTS) -> ClassRegister:
     """A class without students, with a new secret, in a new file.
 
     Raises:
@@ -78,7 +85,7 @@ def new_register(file: Path, name: str = "") -> ClassRegister:
     """
     if file.exists():
         raise ExerciseError(f"{file} exists already; its secret draws the variants of its class, so give another file")
-    made = ClassRegister(student_id(name or file.stem), secrets.token_hex(32))
+    made = ClassRegister(student_id(name or file.stem), secrets.token_hex(32), variants=variants)
     made.save(file)
     return made
 
@@ -95,9 +102,11 @@ def read_register(file: Path) -> ClassRegister:
         right = "`landspeed class new FILE` makes one"
         raise ExerciseError(f"{file} is no class: {getattr(error, 'strerror', None) or error}; {right}") from error
     students: Any = found.get("students")
-    if found.get("format") != FORMAT or not found.get("secret") or not isinstance(students, list):
+    variants = found.get("variants", 0)
+    known = found.get("format") == FORMAT and isinstance(variants, int)
+    if not known or not found.get("secret") or not isinstance(students, list):
         raise ExerciseError(f"{file} is no class: this landspeed reads format {FORMAT} with secret and students")
-    return ClassRegister(str(found.get("class")), str(found["secret"]), _texts(students))
+    return ClassRegister(str(found.get("class")), str(found["secret"]), _texts(students), variants)
 
 
 def _texts(values: Any) -> tuple[str, ...]:

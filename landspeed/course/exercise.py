@@ -181,15 +181,15 @@ def start(
     asked: dict[str, AnswerSpec] = lesson.exercise.ASKED
     about = {"format": FORMAT, "lesson": name if os.sep not in name else str(lesson.folder.resolve()), "student": who}
     if register is not None:
-        seal = register.seal(lesson.name, who, drawn.scenario)
+        seal = register.seal(str(about["lesson"]), who, drawn.scenario)
         about |= {"class": register.name, "seal": seal, "scenario": drawn.scenario}
     task = f"# {lesson.title}: exercise of {who}\n\n{drawn.task.strip()}\n\n{_how(asked, folder)}"
     files = {
-        ABOUT: json.dumps(about, indent=1, ensure_ascii=False) + "\n",
         TASK: task,
         SCENARIO: drawn.scenario,
         ANSWERS: "".join(f"# {each.what}: {each.hint}\n{key}:\n\n" for key, each in asked.items()),
         **drawn.files,
+        ABOUT: json.dumps(about, indent=1, ensure_ascii=False) + "\n",  # the last: what has it is whole
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -210,11 +210,14 @@ def _how(asked: Mapping[str, AnswerSpec], folder: Path) -> str:
     )
 
 
-def read_about(folder: Path) -> ExerciseOwner:
+def read_about(folder: Path, register: ClassRegister | None = None) -> ExerciseOwner:
     """Student whose an exercise's folder is.
 
+    Args:
+        register: the class that has made it; its seal is looked at before any code of the lesson is loaded.
+
     Raises:
-        ExerciseError: it is none.
+        ExerciseError: it is none, or was not made for this student, in this class.
     """
     try:
         about = object_of(json.loads((folder / ABOUT).read_text(encoding="utf-8")))
@@ -223,8 +226,20 @@ def read_about(folder: Path) -> ExerciseOwner:
         raise ExerciseError(f"{folder} is not the folder of an exercise: {ABOUT}: {_told(error)}; {right}") from error
     if about.get("format") != FORMAT or not {"lesson", "student"} <= about.keys():
         raise ExerciseError(f"{folder / ABOUT}: this landspeed reads format {FORMAT} with lesson and student")
-    more = (str(about.get(name, "")) for name in ("class", "seal", "scenario"))
-    return ExerciseOwner(exercise_of(str(about["lesson"])), student_id(str(about["student"])), *more)
+    lesson, student = str(about["lesson"]), student_id(str(about["student"]))
+    class_name, seal, scenario = (str(about.get(name, "")) for name in ("class", "seal", "scenario"))
+    if register is not None:
+        if class_name != register.name or student not in register.students:
+            whose = f"{student} of " + (f"the class {class_name}" if class_name else "no class")
+            raise ExerciseError(
+                f"{folder} is of {whose}; this is the class {register.name}, with {len(register.students)} students"
+            )
+        if not register.has_sealed(seal, lesson, student, scenario):
+            raise ExerciseError(
+                f"{folder} was not made for {student}: its {ABOUT} was changed, or is another's; "
+                f"`landspeed lesson start {Path(lesson).name} --student NAME --class FILE` makes the right one"
+            )
+    return ExerciseOwner(exercise_of(lesson), student, class_name, seal, scenario)
 
 
 def hint(folder: Path) -> str:

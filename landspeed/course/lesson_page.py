@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,7 @@ def _sealed(output: CellOutput) -> str:
     )
 
 
+@cache
 def style() -> Markup:
     """The style sheet of every page of the course: the reports' own, what a lesson has more, and colours of code."""
     from pygments.formatters import HtmlFormatter

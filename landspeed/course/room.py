@@ -13,6 +13,7 @@ import secrets
 import sys
 import tempfile
 import threading
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
@@ -27,16 +28,16 @@ from markupsafe import Markup
 from landspeed.base.errors import LandspeedError
 from landspeed.base.files import read_object, write_atomically
 from landspeed.course.class_register import ClassRegister
-from landspeed.course.exercise import ANSWERS, SCENARIO, TASK, exercise_of, read_about, start
+from landspeed.course.exercise import ABOUT, ANSWERS, SCENARIO, TASK, exercise_of, read_about, start
 from landspeed.course.exercise_names import ExerciseError, folder_name, student_id
-from landspeed.course.fair_queue import FairQueue, QueueFullError
+from landspeed.course.fair_queue import FairQueue, QueueFullError, RoomJob
 from landspeed.course.grading import check
 from landspeed.course.laboratory import Laboratory, LessonFile
 from landspeed.course.lesson import Lesson, all_lessons
 from landspeed.course.lesson_page import TEMPLATES, markdown, style
 from landspeed.report.page_parts import environment
 
-STUDENTS = "students.json"
+STUDENTS, RUNS = "students.json", "runs"
 MOST_BYTES = 65_536  # of a form
 MOST_TIMES = 10  # work of a trial, as a multiple of the exercise's own run
 NOT_TRIED = re.compile(r"\b(trace|vary)\b")  # a file of this machine, and a run for each of many values
@@ -70,10 +71,19 @@ def try_run(folder: Path, overrides: tuple[str, ...]) -> str:
         return str(error)
 
 
-def grade(folder: Path, register: ClassRegister | None) -> str:
+def prepare(name: str, student: str, folder: Path, runs: Path, register: ClassRegister | None) -> str:
+    """Make an exercise that hands out the samples of a run; a worker does it."""
+    try:
+        start(name, student, folder, Laboratory(runs, jobs=1), register)
+    except LandspeedError as error:
+        return str(error)
+    return ""
+
+
+def grade(folder: Path, runs: Path, register: ClassRegister | None) -> str:
     """Grade an exercise; a worker does it."""
     try:
-        return str(check(folder, Laboratory(jobs=1), register))
+        return str(check(folder, Laboratory(jobs=1), register, runs))
     except LandspeedError as error:
         return str(error).replace(f"{folder}/", "")
 
@@ -90,8 +100,13 @@ class Room:
             register: the class; None: anybody may enter, by any name.
         """
         self.site, self.folder, self.queue, self.register = site.resolve(), folder.resolve(), queue, register
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._lock = threading.Lock()
+        self.runs = self.folder / RUNS  # no student's program reads what others have run
+        for each in (self.folder, self.runs):
+            each.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock, self._saving = threading.Lock(), threading.Lock()
+        self._starting: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
+        self._preparing: dict[Path, RoomJob] = {}
+        self._saved = 0
         self._students: dict[str, str] = {key: str(value) for key, value in read_object(folder / STUDENTS).items()}
 
     def enter(self, name: str) -> str:
@@ -108,19 +123,39 @@ class Room:
             if who in self._students.values():
                 raise ExerciseError(f"'{who}' is here already, in another browser; ask your lecturer")
             self._students[secret] = who
-            write_atomically(self.folder / STUDENTS, json.dumps(self._students, ensure_ascii=False).encode())
+            number = len(self._students)
+        with self._saving:  # who waited here finds that another one has written for both
+            if self._saved < number:
+                with self._lock:
+                    everybody = dict(self._students)
+                write_atomically(self.folder / STUDENTS, json.dumps(everybody, ensure_ascii=False).encode())
+                self._saved = len(everybody)
         return secret
 
     def student(self, secret: str) -> str | None:
         """Name of the student with this cookie."""
         return self._students.get(secret)
 
-    def exercise(self, student: str, lesson: Lesson) -> Path:
-        """Folder of a student's exercise; made when first asked for."""
+    def exercise(self, student: str, lesson: Lesson) -> Path | RoomJob:
+        """Folder of a student's exercise, made when first asked for; while a run for it waits or goes on, its job.
+
+        Raises:
+            QueueFullError: the student has enough work waiting.
+        """
         folder = self.folder / folder_name(lesson.name, student)
         with self._lock:
-            if not folder.exists():
-                start(lesson.name, student, folder, Laboratory(self.folder / "runs", jobs=1), self.register)
+            turn = self._starting[folder]
+        with turn:  # nobody waits for the disk on behalf of another student
+            if (folder / ABOUT).exists():
+                self._preparing.pop(folder, None)
+            elif not getattr(lesson.exercise, "DRAWN_BY_RUN", False):
+                start(lesson.name, student, folder, Laboratory(self.runs, jobs=1), self.register)
+            elif (job := self._preparing.get(folder)) is not None:
+                return self._preparing.pop(folder) if job.done else job
+            else:
+                work = (lesson.name, student, folder, self.runs, self.register)
+                self._preparing[folder] = self.queue.put(student, prepare, *work)
+                return self._preparing[folder]
         return folder
 
     def answer(self, folder: Path, form: Mapping[str, str]) -> None:
@@ -202,8 +237,15 @@ class RoomHandler(BaseHTTPRequestHandler):
             return
         files: dict[str, str] = {}
         task = scenario = ""
+        folder = job = None
         if student is not None:
-            folder = self._serving.room.exercise(student, lesson)
+            try:
+                made = self._serving.room.exercise(student, lesson)
+            except QueueFullError as error:
+                self._say(HTTPStatus.TOO_MANY_REQUESTS, str(error))
+                return
+            folder, job = (None, made) if isinstance(made, RoomJob) else (made, None)
+        if folder is not None:
             task = (folder / TASK).read_text(encoding="utf-8").partition("## Hand in")[0]
             scenario = (folder / SCENARIO).read_text(encoding="utf-8")
             files = {each.name: each.read_text(encoding="utf-8") for each in sorted(folder.glob("*.[pc][ys]*"))}
@@ -211,6 +253,7 @@ class RoomHandler(BaseHTTPRequestHandler):
         html = page.render(
             lesson=lesson,
             student=student,
+            preparing=job,
             task=Markup(markdown(task)),
             scenario=scenario,
             asked=lesson.exercise.ASKED,
@@ -224,14 +267,17 @@ class RoomHandler(BaseHTTPRequestHandler):
         if lesson is None or student is None:
             self._say(HTTPStatus.FORBIDDEN, "tell your name first")
             return
-        folder = room.exercise(student, lesson)
         try:
+            folder = room.exercise(student, lesson)
+            if isinstance(folder, RoomJob):
+                self._say(HTTPStatus.CONFLICT, "your exercise is being made; wait for its page")
+                return
             if what == "try":
                 overrides = tuple(line.strip() for line in form.get("set", "").splitlines() if line.strip())
                 job = room.queue.put(student, try_run, folder, overrides)
             else:
                 room.answer(folder, form)
-                job = room.queue.put(student, grade, folder, room.register)
+                job = room.queue.put(student, grade, folder, room.runs, room.register)
         except QueueFullError as error:
             self._say(HTTPStatus.TOO_MANY_REQUESTS, str(error))
             return

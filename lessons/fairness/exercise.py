@@ -17,6 +17,7 @@ from landspeed.course.lesson_run import LessonRun
 from landspeed.scenario.plan.plan import Plan
 
 STREAMS = 4
+DRAWN_BY_RUN = True  # streams.csv has its samples
 FROM_S = 10.0
 COLUMNS = ("cwnd_packets", "srtt_us", "retransmits", "delivery_rate_bps")
 ASKED = {

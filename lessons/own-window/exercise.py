@@ -24,7 +24,7 @@ HINTS = (
 )
 
 WANTED = 0.80
-SECONDS = 12
+SECONDS = 8
 # Theirs runs as nobody: it reaches neither our server's result nor the lecturer's files.
 RUN = """
 $3
@@ -46,7 +46,7 @@ with socket.create_server(("", 5000)) as listener:
     held = stored = 0
     begun = last = time.monotonic()
     try:
-        while data := connection.recv(1 << 20):
+        while data := connection.recv(1 << 16):
             held += len(data)
             if held >= BLOCK:
                 connection.sendall(b"." * (held // BLOCK))
@@ -111,7 +111,7 @@ def serve() -> None:
         connection, _ = listener.accept()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         held = 0
-        while data := connection.recv(1 << 20):
+        while data := connection.recv(1 << 16):
             held += len(data)
             if held >= BLOCK:
                 connection.sendall(b"." * (held // BLOCK))
@@ -181,7 +181,7 @@ def test_own_window(work: GradingWork) -> None:
 
 @points(4)
 def test_repaired(work: GradingWork) -> None:
-    """A server of ours stores the blocks of your store.py at 80 % of the line: counted there, for 12 s"""
+    """A server of ours stores the blocks of your store.py at 80 % of the line: counted there, for 8 s"""
     theirs = work.file("store.py")
     size = block_bytes(theirs if work.drawn is None else first_program(work))
     words = [base64.b64encode(each.encode()).decode() for each in (theirs, COUNT.replace("BLOCK", str(size)))]

@@ -7,6 +7,7 @@ import json
 import shutil
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -15,11 +16,13 @@ import pytest
 from landspeed.cli.main import main
 from landspeed.course.answer_key import answer_key
 from landspeed.course.class_grades import (
+    RUNS,
     HandIn,
     canvas_csv,
     copies,
     exercise_folders,
     grade_all,
+    graded_folder,
     mistakes,
     moodle_csv,
     read_grades,
@@ -28,8 +31,7 @@ from landspeed.course.class_grades import (
 from landspeed.course.class_register import ClassRegister, new_register, read_register
 from landspeed.course.exercise import ABOUT, ANSWERS, SCENARIO, chance_of, exercise_of, hint, start
 from landspeed.course.exercise_names import ExerciseError
-from landspeed.course.grading import check
-from landspeed.course.laboratory import Laboratory
+from landspeed.course.laboratory import Laboratory, LessonFile
 from landspeed.runs.scenario import Scenario
 
 ADA, BOB = "Ada Lovelace", "=Bob"
@@ -80,6 +82,17 @@ def test_the_secret_draws_the_variant(tmp_path: Path) -> None:
         folder_of(tmp_path, "Eve")
 
 
+def test_a_class_shares_its_variants(tmp_path: Path) -> None:
+    """Four hundred students have 16 paths, which another secret draws anew; a class of before keeps one for each."""
+    shared = new_register(tmp_path / "one.json")
+    students = [f"{number}" for number in range(400)]
+    assert read_register(tmp_path / "one.json").variants == 16
+    assert {len({shared.draw_key(lesson, each) for each in students}) for lesson in ("window", "queues")} == {16}
+    assert len({CLASS.draw_key("window", each) for each in students}) == 400
+    told = [replace(shared, secret=secret).draw_key("window", "1") for secret in "ab"]
+    assert len({*told, shared.draw_key("window", "1")}) == 3
+
+
 def test_hints_come_in_steps(tmp_path: Path) -> None:
     for lesson in ("window", "queues", "own-window"):
         folder = folder_of(tmp_path, lesson=lesson)
@@ -97,48 +110,138 @@ def test_a_key_needs_the_class(tmp_path: Path) -> None:
     assert key["bdp"] == f"{Scenario.load(folder / SCENARIO).plan().physics.bdp_bytes} B"
 
 
-# --- Cheats: of the folder -------------------------------------------------------------------------------------------
+# --- Cheats ----------------------------------------------------------------------------------------------------------
 
 
-def _renamed(folder: Path) -> None:
-    """The name in another's folder is changed."""
-    about = json.loads((folder / ABOUT).read_text())
-    (folder / ABOUT).write_text(json.dumps(about | {"student": BOB}))
+def _about(folder: Path, **changed: str) -> None:
+    (folder / ABOUT).write_text(json.dumps(json.loads((folder / ABOUT).read_text()) | changed))
 
 
-def _easier(folder: Path) -> None:
+def another_name(folder: Path) -> None:
+    """Another's folder, copied, with his own name in it."""
+    _about(folder, student=BOB)
+
+
+def easier_path(folder: Path) -> None:
     """The path that is graded is replaced in exercise.json."""
-    about = json.loads((folder / ABOUT).read_text())
-    (folder / ABOUT).write_text(json.dumps(about | {"scenario": about["scenario"].replace("Mbit/s", "kbit/s")}))
+    scenario = json.loads((folder / ABOUT).read_text())["scenario"]
+    _about(folder, scenario=scenario.replace("Mbit/s", "kbit/s"))
 
 
-def _no_class(folder: Path) -> None:
+def no_class(folder: Path) -> None:
     """The folder says that it belongs to no class, whose variant anybody can compute."""
     about = json.loads((folder / ABOUT).read_text())
     (folder / ABOUT).write_text(json.dumps({key: about[key] for key in ("format", "lesson", "student")}))
 
 
-def _own_class(folder: Path) -> None:
-    """A student makes a class of the same name with a secret of his own."""
+def class_of_his_own(folder: Path) -> None:
+    """A class of the same name with a secret of his own."""
     shutil.rmtree(folder)
     start("window", ADA, folder, NONE, ClassRegister("networks", "mine", (ADA,)))
 
 
-def _other_lesson(folder: Path) -> None:
+def other_lesson(folder: Path) -> None:
     """An easier exercise is handed in under the name of another one."""
-    about = json.loads((folder / ABOUT).read_text())
-    (folder / ABOUT).write_text(json.dumps(about | {"lesson": "queues"}))
+    _about(folder, lesson="queues")
 
 
-@pytest.mark.parametrize("cheat", [_renamed, _easier, _no_class, _own_class, _other_lesson])
-def test_a_folder_that_is_not_the_students_is_refused(tmp_path: Path, cheat: Callable[[Path], None]) -> None:
+def lesson_of_his_own(folder: Path) -> None:
+    """The folder brings a lesson of the same name, whose grader gives all points; none of its code is run."""
+    shutil.copytree(exercise_of("window").folder, mine := folder / "window")
+    (mine / "exercise.py").write_text("raise SystemExit('this ran')\n")
+    _about(folder, lesson=str(mine))
+
+
+def edits_results(folder: Path) -> None:
+    """Grades, a grader and pytest's own settings lie in the folder, beside a wrong answer."""
+    (folder / "conftest.py").write_text("raise SystemExit(0)\n")
+    (folder / "exercise.py").write_text("def test_all(): pass\n")
+    (folder / "grades.json").write_text('{"graded": [{"got": 5, "points": 5}]}')
+    (folder / SCENARIO).write_text("format: 1\n")
+
+
+def replays_samples(folder: Path) -> None:
+    """The bundle of a good run lies in the folder as that of the wrong answer, by its very key."""
+    here = replace(exercise_of("window"), folder=folder)
+    store = Laboratory(folder / "runs", jobs=1)
+    good, bad = (LessonFile(here, SCENARIO, None, (f"transfer.window={window}",)) for window in ("2 MB", WRONG))
+    store.one(good)
+    (kept,) = store.store.cells.glob("*.json")
+    (key,) = store.keys([bad])
+    kept.with_stem(key).write_text(kept.read_text().replace(kept.stem, key))
+    assert store.known([bad]) == (1, 1)
+
+
+def prints_the_figure(folder: Path) -> None:
+    """A program that sends nothing and prints a rate."""
+    _program(folder, "print(63000000)")
+
+
+def forges_the_count(folder: Path) -> None:
+    """A program that writes our server's result."""
+    _program(folder, 'open("/tmp/counted", "w").write("99999 12")')
+
+
+def pours_datagrams(folder: Path) -> None:
+    """A program that fills the line with what nobody stores."""
+    _program(folder, POURS)
+
+
+def stops_early(folder: Path) -> None:
+    """A program that sends a burst, and is gone."""
+    _program(folder, SHORT)
+
+
+def leaves_it(folder: Path) -> None:
+    """The program as it was handed out."""
+
+
+def _program(folder: Path, text: str) -> None:
+    block = (folder / "store.py").read_text().partition("BLOCK = ")[2].split()[0]
+    (folder / "store.py").write_text(f"BLOCK = {block}\n{text}\n")
+
+
+WRONG = "64 kB"  # a window
+POURS = """import socket, sys, time
+sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    sink.sendto(bytes(1400), (sys.argv[2], 5000))"""
+SHORT = """import socket, sys
+with socket.create_connection((sys.argv[2], 5000)) as out:
+    out.sendall(bytes(BLOCK) * 40)"""
+Cheat = Callable[[Path], None]
+FOLDERS: dict[Cheat, str] = {  # what is done to a folder of `window` → why it is refused
+    another_name: "was not made for",
+    easier_path: "was not made for",
+    no_class: "is of Ada Lovelace of no class",
+    class_of_his_own: "was not made for",
+    other_lesson: "was not made for",
+    lesson_of_his_own: "was not made for",
+}
+ANSWERED: dict[Cheat, str] = {
+    edits_results: "it gets",
+    replays_samples: "it gets",
+}  # to a folder of `window` with a wrong answer
+PROGRAMS: dict[Cheat, str] = {  # to a folder of `own-window`
+    prints_the_figure: "our server stored nothing",
+    forges_the_count: "our server stored nothing",
+    pours_datagrams: "our server stored nothing",
+    stops_early: "your program sent for",
+    leaves_it: "it reaches",
+}
+
+
+@pytest.mark.parametrize("cheat", FOLDERS)
+def test_a_folder_that_is_not_the_students_is_refused(tmp_path: Path, cheat: Cheat) -> None:
     folder = answer(folder_of(tmp_path), {"bdp": "1 MB", "window": "1 MB"})
     cheat(folder)
-    with pytest.raises(ExerciseError, match=r"was not made for|is of Ada Lovelace of no class"):
-        check(folder, NONE, CLASS)
+    one = graded_folder(CLASS, folder)
+    assert (one.got, one.marks) == (0, ())
+    assert FOLDERS[cheat] in one.error
 
 
-def test_the_public_dice_do_not_tell_a_key() -> None:
+def test_reads_the_key() -> None:
     """What a student computes from the package, without the secret, is another variant: no better than a guess."""
     exercise = exercise_of("fairness").exercise
     assert exercise is not None
@@ -149,24 +252,6 @@ def test_the_public_dice_do_not_tell_a_key() -> None:
     assert 25 <= hits <= 75
 
 
-# --- Cheats: of the work, graded by runs -----------------------------------------------------------------------------
-
-PRINTS = "BLOCK = {block}\nprint(63000000)\n"
-FORGES = PRINTS + 'open("/tmp/counted", "w").write("99999 12")\n'
-POURS = """BLOCK = {block}
-import socket, sys, time
-sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-end = time.monotonic() + 2
-while time.monotonic() < end:
-    sink.sendto(bytes(1400), (sys.argv[2], 5000))
-"""
-SHORT = """BLOCK = {block}
-import socket, sys
-with socket.create_connection((sys.argv[2], 5000)) as out:
-    out.sendall(bytes(BLOCK) * 40)
-"""
-
-
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, HandIn]:
     """Hand-ins of two students, graded together as a lecturer does."""
@@ -174,18 +259,15 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, HandIn]:
     key = answer_key(folder_of(place), NONE, CLASS)
     shutil.copytree(place / f"window-{ADA}", place / "once-more")
     answer(place / f"window-{ADA}", key)
-    (place / f"window-{ADA}" / SCENARIO).write_text("format: 1\n")  # is not what is graded
-    (place / f"window-{ADA}" / "conftest.py").write_text("raise SystemExit(0)\n")  # is not read
-    (place / f"window-{ADA}" / "exercise.py").write_text("def test_all(): pass\n")  # is not read
     answer(folder_of(place, BOB), key)  # Ada's figures, on Bob's path
-    for name, program in (("prints", PRINTS), ("forges", FORGES), ("pours", POURS), ("short", SHORT)):
-        folder = start("own-window", ADA, place / name, NONE, CLASS)
-        block = (folder / "store.py").read_text().partition("BLOCK = ")[2].split()[0]
-        (folder / "store.py").write_text(program.replace("{block}", block))
-        answer(folder, {"own_window": "1 B"})
-    folder = start("own-window", BOB, place / "unchanged", NONE, CLASS)
-    answer(folder, answer_key(folder, NONE, CLASS))
-    found = grade_all(CLASS, exercise_folders([place]), jobs=2)
+    for cheat in ANSWERED:
+        folder = start("window", ADA, place / cheat.__name__, NONE, CLASS)
+        cheat(answer(folder, key | {"window": WRONG}))
+    for cheat in PROGRAMS:
+        folder = start("own-window", ADA, place / cheat.__name__, NONE, CLASS)
+        cheat(answer(folder, {"own_window": "1 B"}))
+    folders = exercise_folders([place])
+    found = grade_all(CLASS, folders, jobs=2, runs=place / "grades" / RUNS)
     write_report(place / "grades", CLASS, found)
     assert read_grades(place / "grades")[0].student == found[0].student
     (place / "grades" / "overview.html").rename(place / "overview.html")
@@ -194,10 +276,9 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, HandIn]:
 
 @pytest.mark.guest
 @pytest.mark.slow
-def test_the_key_has_all_points_whatever_else_lies_in_the_folder(graded: dict[str, HandIn]) -> None:
+def test_the_key_has_all_points(graded: dict[str, HandIn]) -> None:
     ada = graded[f"window-{ADA}"]
     assert (ada.got, ada.points, ada.error) == (5, 5, "")
-    assert list(ada.notes) == ["scenario.yaml was changed; graded against the original one"]
 
 
 @pytest.mark.guest
@@ -207,26 +288,34 @@ def test_anothers_figures_are_wrong_on_ones_own_path_and_are_found(graded: dict[
     assert bob.got < bob.points
     told = copies(list(graded.values())[:-1])
     assert any("=Bob and Ada Lovelace handed in the same answers.yaml" in each for each in told)
-    assert any("the folder of Ada Lovelace was handed in 2 times" in each for each in told)
+    assert any("the folder of Ada Lovelace was handed in 4 times" in each for each in told)
 
 
 @pytest.mark.guest
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("prints", "our server stored nothing"),
-        ("forges", "our server stored nothing"),
-        ("pours", "our server stored nothing"),
-        ("short", "your program sent for"),
-        ("unchanged", "it reaches"),
-    ],
-)
-def test_a_program_is_graded_by_what_the_server_has_stored(graded: dict[str, HandIn], name: str, why: str) -> None:
-    """It prints a figure; writes the server's result; pours datagrams; stops early; is as it was."""
-    mark = graded[name].marks[1]
+@pytest.mark.parametrize("cheat", ANSWERED | PROGRAMS)
+def test_the_evidence_is_the_lecturers(graded: dict[str, HandIn], cheat: Cheat) -> None:
+    """What a fresh run measures at the other end has no points, whatever lies in the folder or is printed."""
+    mark = graded[cheat.__name__].marks[1]
     assert mark["got"] == 0
-    assert why in mark["why"]
+    assert (ANSWERED | PROGRAMS)[cheat] in mark["why"]
+    changed = graded["edits_results"].notes
+    assert list(changed) == ["scenario.yaml was changed; graded against the original one"]
+
+
+@pytest.mark.guest
+@pytest.mark.slow
+def test_one_path_and_one_answer_are_one_run(graded: dict[str, HandIn], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hand-ins of one wrong window share its run, each program has one; graded again, nothing runs."""
+    place = Path(graded[""].folder)
+    kept = place / "grades" / RUNS
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    assert len(list((kept / "cells").glob("*.json"))) == 3  # Ada's, Bob's, the wrong one
+    assert len(list((kept / "outputs").glob("*.json"))) == len(PROGRAMS)
+    monkeypatch.setattr(Laboratory, "_here", None)
+    monkeypatch.setattr(Laboratory, "_run_program", None)
+    for name in ("replays_samples", "prints_the_figure", f"window-{ADA}"):
+        assert graded_folder(CLASS, place / name, kept) == graded[name]
 
 
 @pytest.mark.guest
@@ -241,7 +330,7 @@ def test_tables_and_overview(graded: dict[str, HandIn]) -> None:
     assert canvas[1][0] == "Points Possible"
     assert sorted(canvas[1][5:]) == ["5", "5"]
     page = (place / "overview.html").read_text()
-    for said in ("Ada Lovelace", ">5/5<", "The bandwidth-delay product, to 1 %", "handed in 2 times"):
+    for said in ("Ada Lovelace", ">5/5<", "The bandwidth-delay product, to 1 %", "handed in 4 times"):
         assert said in page, said
     frequent = [(lesson, times) for lesson, _, why, times in mistakes(found) if "stored nothing" in why]
     assert frequent == [("own-window", 3)]

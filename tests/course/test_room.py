@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 
 from landspeed.cli.main import main
 from landspeed.course.class_register import ClassRegister
+from landspeed.course.exercise import ABOUT, SCENARIO, TASK
 from landspeed.course.fair_queue import FairQueue, QueueFullError
 from landspeed.course.room import Room, RoomServer
 from tests.support.emu_fixtures import wait_until
@@ -139,6 +140,46 @@ def test_a_trial_takes_neither_the_machine_nor_its_files(served: RoomServer, val
     ada = RoomClient(served.server_port)
     ada.enter("student 1")
     assert said in ada.told(ada.job("/exercise/window/try", set=values))
+
+
+def made_when(gate: threading.Event, of: str) -> Callable[..., Path]:
+    """Something that makes a student's exercise when the gate is open; others' at once."""
+
+    def start(_: str, student: str, folder: Path, *__: object) -> Path:
+        assert student != of or gate.wait(20)
+        folder.mkdir()
+        for name in (TASK, SCENARIO, ABOUT):
+            (folder / name).write_text(f"of {student}")
+        return folder
+
+    return start
+
+
+def test_nobody_waits_for_anothers_exercise(served: RoomServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
+    monkeypatch.setattr("landspeed.course.room.start", made_when(gate, "student 1"))
+    ada, eve = RoomClient(served.server_port), RoomClient(served.server_port)
+    assert (ada.enter("student 1"), eve.enter("student 2")) == (303, 303)
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(ada.ask, "GET", "/exercise/delay")
+        assert "of student 2" in eve.ask("GET", "/exercise/delay")[1]
+        assert not slow.done()
+        gate.set()
+        assert "of student 1" in slow.result()[1]
+
+
+def test_a_run_for_an_exercise_waits_in_the_queue(served: RoomServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page comes at once and says so; asked for again, it is one run."""
+    gate = threading.Event()
+    monkeypatch.setattr("landspeed.course.room.start", made_when(gate, "student 1"))
+    ada = RoomClient(served.server_port)
+    ada.enter("student 1")
+    for _ in range(2):
+        assert "A run makes what your exercise hands out" in ada.ask("GET", "/exercise/fairness")[1]
+    assert ada.ask("POST", "/exercise/fairness/check") == (409, "your exercise is being made; wait for its page")
+    gate.set()
+    wait_until(lambda: "of student 1" in ada.ask("GET", "/exercise/fairness")[1], "the exercise")
+    assert served.room.queue.order == [1]
 
 
 def test_forty_browsers_at_once(served: RoomServer) -> None:
