@@ -25,13 +25,13 @@ from tests.support.lab_fixtures import (  # noqa: F401  (fixtures)
     before_fixture,
     beside_fixture,
     bundle_of,
-    collect_all,
     converged_fixture,
     key_fixture,
+    leave_nothing_uncollected,
     servers_fixture,
 )
 from tests.support.real_fixtures import Servers, changes, kill_session, read_until
-from tests.support.real_kills import KILLS, Kill
+from tests.support.real_kills import FLEET_KILL, KILLS, Kill
 from tests.support.stalls import RETRANSMISSION_S, Beside
 
 UNIT_EXPOSURE_AT_MOST = 2.5
@@ -347,10 +347,10 @@ def test_the_operator_ends_an_attempt(servers: Servers, converged: object) -> No
 
 
 def test_every_role_is_killed() -> None:
-    """A new role needs a row above; that of several flows is killed in test_fleet_lab.py."""
-    roles = {folder.name for folder in (PLAYBOOKS / "roles").iterdir()} - {"fleet"}
-    assert {kill.role for row in KILLS for kill in row} == roles
-    for row in KILLS:
+    """A new role needs a row; that of several flows is killed in test_fleet_lab.py."""
+    rows = [*KILLS, [FLEET_KILL]]
+    assert {kill.role for row in rows for kill in row} == {folder.name for folder in (PLAYBOOKS / "roles").iterdir()}
+    for row in rows:
         for kill in row:
             tasks = "".join(file.read_text() for file in (PLAYBOOKS / "roles" / kill.role / "tasks").iterdir())
             assert re.search(rf"^- name: {re.escape(kill.left)}( # noqa: .*)?$", tasks, re.MULTILINE), kill.left
@@ -374,7 +374,7 @@ def test_restore_after_kill_in_the_middle_of(
         for host in ("sender", "receiver"):
             servers.lab.root(host, "test -x /usr/local/bin/landspeed-engine")
             assert not servers.lab.root(host, "pgrep -x landspeed-engin || pgrep -x tcpdump || true")
-        collect_all(servers)
+        leave_nothing_uncollected(servers)
     servers.must("restore", "--remove-engine")
     assert_as_before(servers, before)
     if row is KILLS[-1]:  # nothing is left to restore

@@ -163,11 +163,19 @@ def bundle_of(servers: Servers, attempt: str) -> tuple[RunRecord, Path]:
     raise AssertionError(f"there is no bundle of the attempt {attempt}")
 
 
-def collect_all(servers: Servers) -> None:
-    """Collect what was begun: until then nothing of it is removed."""
+def leave_nothing_uncollected(servers: Servers) -> None:
+    """Collect the attempt that was killed, and remove others by hand: until then nothing that was begun is removed."""
     done = servers.play("restore", "--remove-engine")
     assert done.returncode == 1
     (left,) = {*re.findall(r"sender: not collected: ([^.]*)\. Nothing was removed\.", done.stderr)}
     assert "killed" in left.split(", ")
-    for name in left.split(", "):
-        servers.play("collect", "--attempt", name)  # its engine may have left no result, and the bundle says so
+    servers.play("collect", "--attempt", "killed")  # its engine may have left no result, and the bundle says so
+    by_hand(servers, {*left.split(", ")} - {"killed"})
+
+
+def by_hand(servers: Servers, attempts: set[str]) -> None:
+    """Remove attempts that nobody wants, as `restore` says."""
+    removed = " ".join(f"{name} {name}.*" for name in sorted(attempts))
+    for host in servers.lab.hosts:
+        if host != "shaper":
+            servers.lab.root(host, f"cd /var/lib/landspeed/attempts && rm -rf {removed}")
