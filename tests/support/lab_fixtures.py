@@ -35,7 +35,7 @@ def fleet_hosts(pairs: int) -> tuple[str, ...]:
     return tuple(f"{role}{number}" for role in ("sender", "receiver") for number in range(1, pairs + 1))
 
 
-def fleet_network(pairs: int) -> dict[str, object]:
+def fleet_network(pairs: int, duration: str) -> dict[str, object]:
     """Each sender sends to the receiver of its number."""
     links = [
         {"from": host, "to": "left" if host.startswith("sender") else "right", "one_way_delay": "10 us"}
@@ -49,20 +49,20 @@ def fleet_network(pairs: int) -> dict[str, object]:
         "mtu": "9000 B",
         "queue": "1 MB",
         "links": [*links, {"from": "left", "to": "right", "one_way_delay": "10 us"}],
-        "transfer": {"congestion_control": "reno", "duration": "5 s", "pacing": "20 Mbit/s", "receive": "verify"},
+        "transfer": {"congestion_control": "reno", "duration": duration, "pacing": "20 Mbit/s", "receive": "verify"},
         "flows": [{"name": f"f{a}{b}", "from": f"sender{a}", "to": f"receiver{b}"} for a, b in fleet_flows(pairs)],
     }
 
 
 @contextlib.contextmanager
-def fleet_lab(folder: Path, pairs: int) -> Iterator[Servers]:
+def fleet_lab(folder: Path, pairs: int, duration: str = "5 s") -> Iterator[Servers]:
     """The servers of a fleet and an inventory of them, which the attempt is told.
 
     Yields:
         the servers, which go with the context.
     """
     (folder / "tmp").mkdir()
-    (folder / "fleet.yaml").write_text(json.dumps(fleet_network(pairs)))
+    (folder / "fleet.yaml").write_text(json.dumps(fleet_network(pairs, duration)))
     hosts = fleet_hosts(pairs)
     lab = Lab.up(f"fleet-{folder.parent.name}-{folder.name}", hosts)
     try:
