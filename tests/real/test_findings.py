@@ -36,7 +36,7 @@ FINDINGS = {
         ("playbooks/roles/deploy/templates/firewall.nft.j2", r"'ip6' if .* else 'ip' .* saddr != .* drop\n\t\}"),
     ),
     "D5: an attempt begins without tuning and table: it looks at the engine's hash and at the path": (
-        "in_force:an_attempt_looks lab:what_is_not_in_force",
+        "lab:what_is_not_in_force lab:check_mode_changes_nothing",
         (ATTEMPT, "- check_mode|firewall|nft"),
     ),
     "D6: after a reboot stale values are written back: the state does not know its boot": (
@@ -60,7 +60,7 @@ FINDINGS = {
         ("playbooks/module_utils/landspeed_nic.py", 'exists\\(\\) else "virtual"'),
     ),
     "D11: an attempt that was made is made again, silently: its tasks are skipped": (
-        "lab:idempotence in_force:an_attempt_looks",
+        "lab:idempotence",
         (ATTEMPT, "when: not attempt_made.stat.exists"),
     ),
     "D12: one fixed offload drops all: what is missing of the parts ends the whole setting": (

@@ -195,6 +195,7 @@ def test_all_flows_begin_by_one_schedule_and_are_judged(rollout: Rollout) -> Non
     assert 1 <= rollout.said["attempt"].count(f"fleet: Wait for the flows: {SENDERS[0]} ok") <= 3
     planned = {json.loads(file.read_text())["planned_unix_s"] for file in rollout.bundle.glob("flows/*/began.json")}
     assert len(planned) == 1
+    assert "UNREHEARSED: the lab" in (rollout.bundle / "report.html").read_text()
     sent = [each.text for flow in flows for each in flow.verdicts if each.name == "NIC bytes"]
     assert len(sent) == len(HOSTS)  # each host once
 

@@ -79,16 +79,20 @@ def test_preflight_names_host_and_remedy(
 
 
 def test_check_mode_changes_nothing(servers: Servers, before: dict[str, str]) -> None:
-    """And says what would change."""
-    plays = ("tune", "deploy", "shape", "advise")
+    """And says what would change; an attempt is refused on servers that nobody made ready."""
+    plays = dict.fromkeys(("tune", "deploy", "shape", "advise"), "--check") | {"attempt": "--attempt=unready"}
     with ThreadPoolExecutor() as pool:
-        dry = dict(zip(plays, pool.map(lambda play: servers.play(play, "--check"), plays), strict=True))
+        dry = dict(zip(plays, pool.map(servers.play, plays, plays.values()), strict=True))
+    unready = dry.pop("attempt")
     for done in dry.values():
         assert done.returncode == 0, done.stderr
     assert re.search(r"tcp_congestion_control: \w+ → reno", dry["tune"].stderr)
     assert re.search(r"    sysctl net\.ipv4\.tcp_congestion_control: \w+ → reno: the plan's \(", dry["advise"].stderr)
     assert "deploy: Install the engine: sender changed" in dry["deploy"].stderr
     assert "shape: Make this box the path: shaper changed" in dry["shape"].stderr
+    assert unready.returncode == 1
+    wanted = "not made ready since it was started or restored. Remedy: landspeed real tune, landspeed real deploy"
+    assert wanted in unready.stderr, unready.stderr
     assert_as_before(servers, before)
 
 
@@ -227,15 +231,6 @@ def test_verify(servers: Servers, converged: object, key: str, beside: Beside) -
     if record.retransmits or record.limited_by != "pacing":
         assert beside.longest_s > RETRANSMISSION_S, (record.retransmits, record.limited_by)
         pytest.skip(f"the machine's, not the lab's: a stall of {beside.longest_s:.3f} s made TCP send again")
-
-
-def test_an_attempt_without_a_rehearsal(servers: Servers, converged: object) -> None:
-    """The report says so, and why."""
-    words = ("--attempt", "unrehearsed", "--runs", str(servers.folder / "unrehearsed"))
-    servers.must("attempt", *words, "--unrehearsed", "the beam is on")
-    servers.must("collect", *words)
-    (bundle,) = (servers.folder / "unrehearsed").iterdir()
-    assert "UNREHEARSED: the beam is on" in (bundle / "report.html").read_text()
 
 
 def test_the_comparison_says_why_the_real_path_was_slower(servers: Servers, converged: object) -> None:
