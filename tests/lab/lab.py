@@ -188,11 +188,15 @@ class Lab:
     def keep(self, name: str, *, bring: bool = False) -> None:
         """Keep the servers' states by a name, or bring them back without the plays that made them (server_state.py)."""
         for host in self.hosts:
-            place = Path(f"/proc/{self._first()}/root/run/lab/{host}/root{STATES}")
+            place = self.place(host, STATES)
             if not place.exists():
                 shutil.copytree(MODULES, place / MODULES.relative_to(ROOT))
                 shutil.copy(SUPERVISOR.with_name("server_state.py"), place)
             self.root(host, f"python3 -B {STATES}/server_state.py {'bring' if bring else 'keep'} {name}")
+
+    def place(self, host: str, path: str) -> Path:
+        """A file or folder of a server, as this machine sees it."""
+        return Path(f"/proc/{self._first()}/root/run/lab/{host}/root{path}")
 
     def _first(self) -> str:
         return Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()[0]

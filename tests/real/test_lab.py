@@ -28,6 +28,7 @@ from tests.support.lab_fixtures import (  # noqa: F401  (fixtures)
     converged_fixture,
     key_fixture,
     leave_nothing_uncollected,
+    lend,
     servers_fixture,
 )
 from tests.support.real_fixtures import Servers, changes, kill_session, read_until
@@ -234,11 +235,12 @@ def test_verify(servers: Servers, converged: object, key: str, beside: Beside) -
 
 
 def test_the_comparison_says_why_the_real_path_was_slower(servers: Servers, converged: object) -> None:
-    """The path loses what the rehearsed one did not: the attempt is worse, and loss is named."""
+    """The path loses what the rehearsed one did not: the attempt is worse, loss is named, and iperf3 finds as little."""
+    lend(servers, "iperf3")
     change = "tc -n landspeed-hop1 qdisc change dev lspeed1a root netem limit 70000 delay 71000us"
     servers.lab.root("shaper", f"{change} loss 2%")
     try:
-        servers.must("attempt", "--attempt", "lossy")
+        servers.must("attempt", "--attempt", "lossy", "--iperf3", "3")
     finally:
         servers.lab.root("shaper", change)
     servers.play("collect")
@@ -246,6 +248,8 @@ def test_the_comparison_says_why_the_real_path_was_slower(servers: Servers, conv
     (verdict,) = [each for each in record.verdicts if each.name == "rehearsed beside real"]
     assert verdict.ok is None and verdict.measured is not None and verdict.expected is not None
     assert verdict.measured < 0.8 * verdict.expected
+    (beside,) = [each for each in record.verdicts if each.name == "iperf3"]
+    assert beside.expected is not None and 0 < beside.expected < 0.8 * verdict.expected, beside.text
     assert re.search(r"; loss: \d\.\d\de-0[12] of the bytes were sent again, 0\.00e\+00 in the rehearsal", verdict.text)
 
 

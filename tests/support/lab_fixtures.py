@@ -9,6 +9,7 @@ import contextlib
 import difflib
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -161,6 +162,18 @@ def bundle_of(servers: Servers, attempt: str) -> tuple[RunRecord, Path]:
         if isinstance(record.world_facts, RealFacts) and record.world_facts.attempt == attempt:
             return record, folder
     raise AssertionError(f"there is no bundle of the attempt {attempt}")
+
+
+def lend(servers: Servers, program: str) -> None:
+    """Put a program of this machine, which is of the servers' release, and the libraries that they lack there."""
+    found = shutil.which(program)
+    assert found, program
+    linked = subprocess.run(["ldd", found], capture_output=True, text=True, check=True).stdout
+    for host in ("sender", "receiver"):
+        for file in [found, *re.findall(r" (/\S+)", linked)]:
+            place = servers.lab.place(host, str(Path(file).resolve().with_name(Path(file).name)))
+            if not place.exists():
+                shutil.copy(file, place)
 
 
 def leave_nothing_uncollected(servers: Servers) -> None:
