@@ -235,7 +235,7 @@ def test_verify(servers: Servers, converged: object, key: str, beside: Beside) -
 
 
 def test_the_comparison_says_why_the_real_path_was_slower(servers: Servers, converged: object) -> None:
-    """The path loses what the rehearsed one did not: the attempt is worse, loss is named, and iperf3 finds as little."""
+    """The path loses what the rehearsed one did not: it is worse, loss is named, and iperf3 finds as little."""
     lend(servers, "iperf3")
     change = "tc -n landspeed-hop1 qdisc change dev lspeed1a root netem limit 70000 delay 71000us"
     servers.lab.root("shaper", f"{change} loss 2%")
