@@ -1,10 +1,11 @@
 """A kill, a power cut and a full disk at each step of a rollout in the lab, then `restore`: as before, to the byte?
 
-`python -m tests.bench.rollout_faults [--faults kill,power,disk] [--steps TEXT] [--every N]` prints a line a cell:
-fault, step, how long it took, what differs. Two servers, as root; some minutes for each ten cells. Exit status 1 if
-one differs.
+`python -m tests.bench.rollout_faults --kept FILE [--faults kill,power,disk] [--steps TEXT]` prints a line a cell:
+fault, step, how long it took, what differs; at the end a table of all in the file, where a later run goes on. Two
+servers, as root. Exit status 1 if one differs. `--table` prints the table alone.
 
-A step is a task at the receiver: the fault comes as soon as the play has said that it is done.
+A step is a task at the receiver: the fault comes as soon as the play has said that it is done. The plays before are
+run once; then their end is brought back (tests/lab/server_state.py), which has to be the same to the byte, too.
 
 kill   of the play and all that it started on the operator's machine
 power  of the receiver, which boots again
@@ -14,12 +15,16 @@ disk   of the receiver, which is full from then on, also for the first `restore`
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
+import json
 import re
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TypedDict
 
 from tests.lab.lab import LabError
 from tests.support.lab_fixtures import fleet_lab
@@ -30,10 +35,21 @@ UNREHEARSED = ("--unrehearsed", "the lab")
 PLAYS = {
     "tune": (),
     "deploy": UNREHEARSED,
-    "attempt": (*UNREHEARSED, "--attempt", "first"),
+    "attempt": (*UNREHEARSED, "--attempt", "first", "--lead", "5"),
     "collect": ("--attempt", "first"),
 }
+FAULTS = ("kill", "power", "disk")
 PLAY_S = 300.0
+
+
+class Cell(TypedDict):
+    """One fault at one step, and the lines that were not as before."""
+
+    fault: str
+    play: str
+    step: str
+    took_s: float
+    differs: list[str]
 
 
 def steps_of(servers: Servers, play: str) -> list[str]:
@@ -62,70 +78,122 @@ def strike(servers: Servers, fault: str, play: str, step: str) -> None:
 
 
 def put_back(servers: Servers) -> str:
-    """Restore; what was begun is collected, and what cannot be is removed by hand, as `restore` says.
-
-    Returns:
-        why it failed, or nothing.
-    """
+    """Restore, as if what was begun were collected; why it failed, or nothing."""
+    for host in servers.lab.hosts:
+        servers.lab.root(host, "for each in /var/lib/landspeed/attempts/*/; do touch $each/collected; done || true")
     done = servers.play("restore", "--remove-engine")
-    if "not collected" in done.stderr:
-        servers.play("collect", "--attempt", "first")
-        done = servers.play("restore", "--remove-engine")
-        if "not collected" in done.stderr:
-            for host in servers.lab.hosts:
-                servers.lab.root(host, "rm -rf /var/lib/landspeed/attempts/*")
-            done = servers.play("restore", "--remove-engine")
     return done.stderr if done.returncode else ""
 
 
-def differences(servers: Servers, before: dict[str, str]) -> list[str]:
+def differences(before: dict[str, str], now: dict[str, str]) -> list[str]:
     """Lines of all servers that are not as before."""
     found: list[str] = []
-    for host, now in servers.dump().items():
-        lines = difflib.unified_diff(before[host].splitlines(), now.splitlines(), lineterm="", n=0)
+    for host, dump in now.items():
+        lines = difflib.unified_diff(before[host].splitlines(), dump.splitlines(), lineterm="", n=0)
         found += [f"{host}: {line}" for line in lines][2:]
     return found
 
 
-def cell(servers: Servers, before: dict[str, str], fault: str, play: str, step: str) -> list[str]:
-    """One fault at one step; lines that are not as before."""
-    for earlier in PLAYS:
-        if earlier == play:
-            break
-        steps_of(servers, earlier)
-    strike(servers, fault, play, step)
-    refused = put_back(servers)
-    if fault == "disk":
-        servers.lab.fill_disk(HOST, full=False)
-        refused = put_back(servers) if refused else ""
-    return [*refused.splitlines()[-3:], *differences(servers, before)]
+class Table:
+    """Cells that were run, kept in a file a line each, and the servers on which the next ones are run."""
+
+    def __init__(self, file: Path) -> None:
+        """Read what there is."""
+        self.file = file
+        self.cells: list[Cell] = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def has(self, fault: str, step: str) -> bool:
+        """Return whether a cell was run."""
+        return any((cell["fault"], cell["step"]) == (fault, step) for cell in self.cells)
+
+    def add(self, cell: Cell) -> None:
+        """Keep a cell."""
+        self.cells.append(cell)
+        with self.file.open("a") as out:
+            out.write(json.dumps(cell) + "\n")
+
+    def shown(self) -> str:
+        """Render cells and seconds a play and fault, in Markdown."""
+        lines = ["| fault | " + " | ".join(PLAYS) + " | not as before |", "|---|" + "---|" * (len(PLAYS) + 1)]
+        for fault in FAULTS:
+            ours = [cell for cell in self.cells if cell["fault"] == fault]
+            counts = [str(len([cell for cell in ours if cell["play"] == play])) for play in PLAYS]
+            lines.append(f"| {fault} | {' | '.join(counts)} | {len([cell for cell in ours if cell['differs']])} |")
+        return "\n".join(lines)
+
+
+@contextlib.contextmanager
+def servers_as_new() -> Iterator[tuple[Servers, dict[str, str]]]:
+    """A lab.
+
+    Yields:
+        its servers, and how they were.
+    """
+    with tempfile.TemporaryDirectory() as folder, fleet_lab(Path(folder), 1, "2 s") as servers:
+        yield servers, servers.dump()
+
+
+def run(table: Table, faults: list[str], text: str) -> bool:
+    """Run the cells that are missing, until one differs: its servers are not used again.
+
+    Returns:
+        whether all are there.
+    """
+    with servers_as_new() as (servers, before):
+        steps: dict[str, list[str]] = {}
+        ready: dict[str, dict[str, str]] = {}
+        for play in PLAYS:
+            if play != "tune":
+                servers.lab.keep(play)
+            ready[play] = servers.dump()
+            steps[play] = [step for step in steps_of(servers, play) if text in step]
+        if wrong := [*put_back(servers).splitlines()[-3:], *differences(before, servers.dump())]:
+            raise LabError("without a fault: " + "\n    ".join(wrong))
+        missing = [
+            (fault, play, step)
+            for fault in faults
+            for play in PLAYS
+            for step in steps[play]
+            if not table.has(fault, step)
+        ]
+        print(f"{len(missing)} cells", flush=True)
+        brought: set[str] = set()
+        for fault, play, step in missing:
+            began = time.monotonic()
+            if play != "tune":
+                servers.lab.keep(play, bring=True)
+            if play not in brought and (wrong := differences(ready[play], servers.dump())):
+                raise LabError(f"what was before {play} was not brought back: " + "\n    ".join(wrong))
+            brought.add(play)
+            strike(servers, fault, play, step)
+            refused = put_back(servers)
+            if fault == "disk":
+                servers.lab.fill_disk(HOST, full=False)
+                refused = put_back(servers) if refused else ""
+            found = [*refused.splitlines()[-3:], *differences(before, servers.dump())]
+            took_s = time.monotonic() - began
+            table.add({"fault": fault, "play": play, "step": step, "took_s": round(took_s, 1), "differs": found})
+            said = "\n    ".join(["DIFFERS", *found]) if found else "as before"
+            print(f"{fault:6}{step.partition(f': {HOST}')[0]:75}{took_s:5.0f} s  {said}", flush=True)
+            if found:
+                return False
+    return True
 
 
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--faults", default="kill,power,disk", help="those that come, with commas")
+    parser.add_argument("--kept", type=Path, required=True, help="file of the cells that were run; goes on from there")
+    parser.add_argument("--faults", default=",".join(FAULTS), help="those that come, with commas")
     parser.add_argument("--steps", default="", help="only steps with this text, such as `deploy: `")
-    parser.add_argument("--every", type=int, default=1, help="only each so manyth of them")
+    parser.add_argument("--table", action="store_true", help="print the table of what was run alone")
     asked = parser.parse_args()
-    broken = 0
-    with tempfile.TemporaryDirectory() as folder, fleet_lab(Path(folder), 1) as servers:
-        before = servers.dump()
-        steps = [(play, step) for play in PLAYS for step in steps_of(servers, play) if asked.steps in step]
-        if wrong := [put_back(servers), *differences(servers, before)][1:]:
-            print("without a fault:", *wrong, sep="\n    ")
-            return 1
-        for fault in asked.faults.split(","):
-            for play, step in steps[:: asked.every]:
-                began = time.monotonic()
-                found = cell(servers, before, fault, play, step)
-                broken += bool(found)
-                said = "\n    ".join(["DIFFERS", *found]) if found else "as before"
-                print(
-                    f"{fault:6}{step.partition(f': {HOST}')[0]:75}{time.monotonic() - began:5.0f} s  {said}", flush=True
-                )
-    print(f"{len(asked.faults.split(',')) * len(steps[:: asked.every])} cells, {broken} not as before")
-    return 1 if broken else 0
+    table = Table(asked.kept)
+    if not asked.table:
+        while not run(table, asked.faults.split(","), asked.steps):
+            pass
+    print(table.shown())
+    return 1 if any(cell["differs"] for cell in table.cells) else 0
 
 
 if __name__ == "__main__":

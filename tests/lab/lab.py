@@ -21,12 +21,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from landspeed.base.places import ROOT
 from landspeed.worlds.emu.kernel_build import KernelError, find_kernel
 from tests.lab.supervisor import CGROUPS, MANAGEMENT, NSPAWN_HOSTS
 from tests.lab.tree import OPERATOR, SUITE, VISITOR, TreeError, find_or_make_tree, lab_cache
 
 BOOT_DEADLINE_S = 120.0
 SUPERVISOR = Path(__file__).resolve().parent / "supervisor.py"
+MODULES = ROOT / "playbooks" / "plugins" / "module_utils"
+STATES = "/var/cache/landspeed-states"  # on a server
 
 
 class LabError(Exception):
@@ -181,6 +184,19 @@ class Lab:
         size = (found.f_blocks - found.f_bfree) * found.f_frsize if full else "50%"
         words = ["nsenter", "--target", self._first(), "--mount", "mount", "-o", f"remount,size={size}", place]
         subprocess.run(words, check=True, capture_output=True)
+
+    def keep(self, name: str, *, bring: bool = False) -> None:
+        """Keep the servers' states by a name, or bring them back without the plays that made them (server_state.py)."""
+        for host in self.hosts:
+            place = self.place(host, STATES)
+            if not place.exists():
+                shutil.copytree(MODULES, place / MODULES.relative_to(ROOT))
+                shutil.copy(SUPERVISOR.with_name("server_state.py"), place)
+            self.root(host, f"python3 -B {STATES}/server_state.py {'bring' if bring else 'keep'} {name}")
+
+    def place(self, host: str, path: str) -> Path:
+        """A file or folder of a server, as this machine sees it."""
+        return Path(f"/proc/{self._first()}/root/run/lab/{host}/root{path}")
 
     def _first(self) -> str:
         return Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()[0]

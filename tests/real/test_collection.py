@@ -166,3 +166,46 @@ def test_each_distribution_has_its_own_words(home: Path, tmp_path: Path) -> None
     assert json.loads((tmp_path / "told").read_text()) == [f"{file}.yml" for file in RELEASES.values()]
     for file in (role / "vars").iterdir():
         assert {*cast(Any, YAML(typ="safe")).load(file)} == {"preflight_group", "preflight_install"}
+
+
+MOST = ["iproute2", "ethtool", "nftables"]
+EL = ["iproute", "iproute-tc", "ethtool", "nftables", "kernel-modules-extra"]
+ETC = {  # manager, its packages → files of /etc that tell the distribution
+    ("apt", *MOST): {"os-release": 'ID=debian\nNAME="Debian GNU/Linux"\n'},
+    ("dnf", *EL): {
+        "os-release": 'ID="rocky"\nNAME="Rocky Linux"\nVERSION_ID="9.4"\nID_LIKE="rhel centos fedora"\n',
+        "redhat-release": "Rocky Linux release 9.4 (Blue Onyx)\n",
+    },
+    ("zypper", *MOST): {"os-release": 'ID="opensuse-leap"\nNAME="openSUSE Leap"\nVERSION_ID="15.6"\n'},
+    ("pacman", *MOST): {"os-release": 'ID=arch\nNAME="Arch Linux"\n'},
+}
+MANAGER = """
+from ansible.module_utils.basic import AnsibleModule
+module = AnsibleModule({"name": {"type": "list"}, "state": {}}, supports_check_mode=True)
+module.exit_json(asked=["%s", *module.params["name"]])
+"""
+
+
+@pytest.mark.root
+def test_tune_asks_each_distributions_manager_for_its_packages(home: Path, tmp_path: Path) -> None:
+    """By Ansible's own facts of a host with these files in /etc; its manager tells what it was asked for."""
+    (tmp_path / "library").mkdir()
+    hosts: dict[str, Any] = {}
+    for (manager, *_), files in ETC.items():
+        (tmp_path / "library" / f"{manager}.py").write_text(MANAGER % manager)
+        (tmp_path / manager).mkdir()
+        for name, text in files.items():
+            (tmp_path / manager / name).write_text(text)
+        python = tmp_path / f"python-{manager}"
+        inside = f'mount -t overlay none -o lowerdir={tmp_path}/{manager}:/etc /etc; exec {sys.executable} "$@"'
+        python.write_text(f"#!/bin/sh\nexec unshare --mount sh -ec '{inside}' sh \"$@\"\n")
+        python.chmod(0o755)
+        hosts[manager] = {"ansible_python_interpreter": str(python)}
+    given = {"ansible_connection": "local", "ansible_remote_tmp": str(tmp_path / "remote")}
+    (tmp_path / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts, "vars": given}}))
+    known = {"set_fact": {"pkg_mgr": "{{ inventory_hostname }}", "cacheable": True}}
+    role = {"include_role": {"name": "landspeed.dtn.tune", "tasks_from": "install"}}
+    (tmp_path / "play.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": [known, role]}]))
+    said = tool("ansible-playbook", "-v", "-i", tmp_path / "hosts.json", tmp_path / "play.yml", home=home)
+    asked = [tuple(json.loads(text)) for text in re.findall(r"\"asked\": (\[.*?\])", said)]
+    assert sorted(asked) == sorted(ETC)

@@ -23,8 +23,9 @@ from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord
 from tests.lab.supervisor import DATA, MANAGEMENT
 from tests.support.emu_fixtures import wait_until
-from tests.support.lab_fixtures import assert_as_before, fleet_flows, fleet_hosts, fleet_lab
+from tests.support.lab_fixtures import assert_as_before, by_hand, fleet_flows, fleet_hosts, fleet_lab
 from tests.support.real_fixtures import Servers
+from tests.support.real_kills import FLEET_KILL
 
 PAIRS = int(os.environ.get("LANDSPEED_FLEET", "2"))
 HOSTS = fleet_hosts(PAIRS)
@@ -194,6 +195,7 @@ def test_all_flows_begin_by_one_schedule_and_are_judged(rollout: Rollout) -> Non
     assert 1 <= rollout.said["attempt"].count(f"fleet: Wait for the flows: {SENDERS[0]} ok") <= 3
     planned = {json.loads(file.read_text())["planned_unix_s"] for file in rollout.bundle.glob("flows/*/began.json")}
     assert len(planned) == 1
+    assert "UNREHEARSED: the lab" in (rollout.bundle / "report.html").read_text()
     sent = [each.text for flow in flows for each in flow.verdicts if each.name == "NIC bytes"]
     assert len(sent) == len(HOSTS)  # each host once
 
@@ -269,9 +271,16 @@ def test_one_word_stops_all(fleet: Servers, rollout: Rollout) -> None:
 
 
 def test_everything_comes_back(fleet: Servers, before: dict[str, str], rollout: Rollout) -> None:
+    """After a kill -9, too, while the receivers begin to listen."""
     assert rollout
-    for attempt in ("slow", "stopped"):
-        fleet.play("collect", "--attempt", attempt)
+    said = fleet.kill_during(FLEET_KILL.play, FLEET_KILL.line, *FLEET_KILL.words)
+    assert f"{FLEET_KILL.role}: {FLEET_KILL.left}: " not in said
+    assert any(fleet.lab.root(host, "pgrep -x landspeed-engin || true") for host in HOSTS[PAIRS:])
+    fleet.must("restore")
+    for host in HOSTS:
+        assert not fleet.lab.root(host, "pgrep -x landspeed-engin || true")
+    fleet.play("collect", "--attempt", "slow")
+    by_hand(fleet, {"stopped", "killed"})
     done = fleet.play("restore", "--remove-engine")
     assert done.returncode == 0, done.stderr
     assert_as_before(fleet, before)

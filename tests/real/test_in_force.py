@@ -1,4 +1,4 @@
-"""The roles on a host that is a network namespace here: who reaches the engine's port, and what an attempt looks at.
+"""The role deploy on a host that is a network namespace here: who reaches the engine's port.
 
 `nft` is that of the lab's servers.
 """
@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from landspeed.cli.main import main
-from landspeed.worlds.engine.command import ENGINE_BINARY
 from landspeed.worlds.real.runner import PLAYBOOKS
 from tests.lab.tree import find_or_make_tree
 from tests.support.real_fixtures import write_lab_scenario
@@ -39,6 +38,12 @@ try:
 except OSError as error:
     print(type(error).__name__)
 """
+
+
+@pytest.fixture(scope="module", name="tree")
+def tree_fixture() -> Path:
+    """Files of a server of the lab: found before a test has a cache of its own, in which they would be made anew."""
+    return find_or_make_tree()
 
 
 @pytest.fixture(name="wire")
@@ -64,72 +69,30 @@ def in_namespace(name: str, *words: str) -> str:
     return subprocess.run(["ip", "netns", "exec", name, *words], check=True, capture_output=True, text=True).stdout
 
 
-@pytest.fixture(name="steps")
-def steps_fixture(tmp_path: Path, wire: None) -> Steps:
-    """Tasks for the receiver."""
-    return Steps(tmp_path)
-
-
-class Steps:
-    """Tasks that are run on the receiver, on folders of its own where plays write."""
-
-    def __init__(self, folder: Path) -> None:
-        """An inventory, and `nft`."""
-        self.folder, self.tasks = folder, list[dict[str, object]]()
-        (folder / "bin").mkdir()
-        (folder / "bin" / "nft").write_text(f'#!/bin/sh\nexec chroot {find_or_make_tree()} nft "$@"\n')
-        (folder / "bin" / "nft").chmod(0o755)
-
-    def inventory(self, peer: str, address: str) -> None:
-        """Write it; a plan of two hosts with these addresses."""
-        scenario = write_lab_scenario(self.folder / "lab.yaml")
-        if ":" in peer:
-            scenario.write_text(json.dumps(json.loads(scenario.read_text()) | {"ip": 6}))
-        hosts = ["--sender", f"a@peer,address={peer}", "--receiver", f"b@receiver,address={address}"]
-        out = self.folder / "inventory"
-        assert main(["real", "inventory", str(scenario), "--out", str(out), *hosts]) == 0
-        local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-        # Not of a namespace but of this machine: they stay as they are.
-        local |= {"tune_machine": [], "tune_affinity": [], "landspeed_unrehearsed": "a test"}
-        (out / "host_vars" / "receiver.yml").write_text(json.dumps(local))
-
-    def role(self, name: str, tasks_from: str = "main", **variables: object) -> None:
-        """A role, or a part of it; what it says when it fails is told."""
-        include = {"include_role": {"name": name, "tasks_from": tasks_from}, "vars": variables}
-        failed = (
-            "(ansible_failed_result.results | default([ansible_failed_result]) | selectattr('failed', 'true') | first)"
-        )
-        said = {"set_fact": {"said": f"{{{{ said + [{failed}.msg] }}}}"}}
-        self.tasks.append({"block": [include, {"set_fact": {"said": "{{ said + ['done'] }}"}}], "rescue": [said]})
-
-    def command(self, words: str) -> None:
-        """A command there."""
-        self.tasks.append({"command": words})
-
-    def run(self) -> list[str]:
-        """Run them; `done`, or what it said, of each role."""
-        told = self.folder / "told.json"
-        first = {"set_fact": {"said": []}}
-        last = {"copy": {"content": "{{ said | to_json }}", "dest": str(told), "mode": "0600"}}
-        play = {"hosts": "landspeed_receivers", "gather_facts": False, "tasks": [first, *self.tasks, last]}
-        (self.folder / "play.yml").write_text(json.dumps([play]))
-        self.tasks.clear()
-        environment = os.environ | {"ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg")}
-        environment |= {name: str(self.folder / name) for name in ("ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TMP")}
-        environment["PATH"] = f"{self.folder}/bin:{os.environ['PATH']}"
-        words = ["ip", "netns", "exec", RECEIVER, "unshare", "--mount", "sh", "-ec"]
-        script = "for each in /var/lib /usr/local/bin; do mount -t tmpfs none $each; done; "
-        script += f'cp {ENGINE_BINARY} /usr/local/bin; exec "$@"'
-        play_words = [Path(sys.executable).parent / "ansible-playbook", "-i", self.folder / "inventory" / "hosts.yml"]
-        done = subprocess.run(
-            [*words, script, "sh", *play_words, self.folder / "play.yml"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(told.read_text())
+def close_the_port(folder: Path, tree: Path, peer: str, address: str) -> None:
+    """Load the firewall table of a plan of two hosts with these addresses at the receiver, by the role's tasks."""
+    scenario = write_lab_scenario(folder / "lab.yaml")
+    if ":" in peer:
+        scenario.write_text(json.dumps(json.loads(scenario.read_text()) | {"ip": 6}))
+    hosts = ["--sender", f"a@peer,address={peer}", "--receiver", f"b@receiver,address={address}"]
+    assert main(["real", "inventory", str(scenario), "--out", str(folder / "inventory"), *hosts]) == 0
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    (folder / "inventory" / "host_vars" / "receiver.yml").write_text(json.dumps(local))
+    include = {"include_role": {"name": "deploy", "tasks_from": "firewall"}}
+    play = {"hosts": "landspeed_receivers", "gather_facts": False, "tasks": [include]}
+    (folder / "play.yml").write_text(json.dumps([play]))
+    (folder / "bin").mkdir()
+    (folder / "bin" / "nft").write_text(f'#!/bin/sh\nexec chroot {tree} nft "$@"\n')
+    (folder / "bin" / "nft").chmod(0o755)
+    environment = os.environ | {"ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg")}
+    environment |= {name: str(folder / name) for name in ("ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TMP")}
+    environment["PATH"] = f"{folder}/bin:{os.environ['PATH']}"
+    # The state is written to a folder of its own.
+    words = ["ip", "netns", "exec", RECEIVER, "unshare", "--mount", "sh", "-ec"]
+    words += ['mount -t tmpfs none /var/lib; exec "$@"', "sh", str(Path(sys.executable).parent / "ansible-playbook")]
+    words += ["-i", str(folder / "inventory" / "hosts.yml"), str(folder / "play.yml")]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def reached(name: str, address: str, port: int) -> str:
@@ -139,13 +102,11 @@ def reached(name: str, address: str, port: int) -> str:
 
 @pytest.mark.slow  # Ansible
 @pytest.mark.parametrize("version", [4, 6])
-def test_the_port_is_open_for_the_peers_address_alone(steps: Steps, version: int) -> None:
+def test_the_port_is_open_for_the_peers_address_alone(tmp_path: Path, tree: Path, wire: None, version: int) -> None:
     """Closed for every other address of both families, link-local ones too; another port is as it was."""
     four, six = "10.9.1.{}", "fd09:1::{}"
     own = four if version == 4 else six
-    steps.inventory(own.format(2), own.format(1))
-    steps.role("deploy", "firewall")
-    assert steps.run() == ["done"]
+    close_the_port(tmp_path, tree, own.format(2), own.format(1))
     shown = in_namespace(RECEIVER, *["ip", "-o", "-6", "address", "show", "dev", "stranger", "scope", "link"])
     link_local = shown.split()[3].partition("/")[0] + "%data0"
     words = ["ip", "netns", "exec", RECEIVER, sys.executable, "-c", LISTEN]
@@ -163,32 +124,3 @@ def test_the_port_is_open_for_the_peers_address_alone(steps: Steps, version: int
             assert reached(name, address, 5201) == ("open" if opened else "TimeoutError"), (name, address)
             assert reached(name, address, 5203) == "open", (name, address)
         listening.communicate("")
-
-
-@pytest.mark.slow  # Ansible
-def test_an_attempt_looks_whether_all_is_in_force(steps: Steps) -> None:
-    """Not made ready, in force, a setting changed, the table gone, and the name of an attempt that there is."""
-    steps.inventory("10.9.1.2", "10.9.1.1")
-    steps.role("attempt")
-    steps.role("tune")
-    steps.role("deploy", "firewall")
-    steps.role("lease", lease_ready="deploy")
-    steps.role("attempt")
-    steps.command("sysctl net.ipv4.tcp_rmem='4096 131072 262144'")
-    steps.role("attempt")
-    steps.role("tune")
-    steps.command("nft delete table inet landspeed")
-    steps.role("attempt")
-    steps.role("deploy", "firewall")
-    steps.command("mkdir -p /var/lib/landspeed/attempts/manual")
-    steps.role("attempt")
-    unready, *made, ready, changed, tuned, open_port, closed, twice = steps.run()
-    assert made == ["done"] * 3 and (tuned, closed) == ("done", "done")
-    assert "not made ready since it was started or restored. Remedy: landspeed real tune" in unready
-    assert ready.startswith("receiver: rtt: "), ready  # all before it was as it should be
-    assert "receiver: settings are not in force (sysctl net.ipv4.tcp_rmem: 4096 131072 262144), wanted: " in changed
-    assert changed.endswith("sysctl net.ipv4.tcp_rmem: 4096 131072 3300000. Remedy: landspeed real tune.")
-    assert open_port == (
-        "receiver: the firewall table that closes port 5201 is not in force. Remedy: landspeed real deploy."
-    )
-    assert twice.startswith("receiver: there is an attempt manual already; nothing was sent. Remedy: another name")

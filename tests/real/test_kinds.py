@@ -27,17 +27,18 @@ from tests.support.settings_fixtures import (  # noqa: F401  (fixtures)
         ("active enabled", "active enabled", []),
         ("inactive enabled", "failed enabled", ["reset-failed u"]),
         ("inactive disabled", "inactive disabled", []),
+        ("inactive ", "active transient", ["stop u"]),  # systemd-run: it vanishes, and was never enabled
     ],
 )
 def test_a_unit_is_stopped_and_disabled_where_it_was_not_running(
     programs: Programs, shared: Modules, before: str, now: str, commands: list[str]
 ) -> None:
-    active, enabled = now.split()
+    active, enabled = now.split(" ")
     shown = f"LoadState=loaded\nActiveState={active}\nUnitFileState={enabled}\n"
     programs.said["systemctl show"] = shown
     unit = shared["kinds"].KINDS["unit"]
     assert unit.read("u") == {"LoadState": "loaded", "ActiveState": active, "UnitFileState": enabled}
-    active, enabled = before.split()
+    active, enabled = before.split(" ")
     unit.write("u", {"ActiveState": active, "UnitFileState": enabled})
     systemctl = ("systemctl stop", "systemctl disable", "systemctl reset-failed")
     assert programs.changes(*systemctl) == [f"systemctl {each}" for each in commands]

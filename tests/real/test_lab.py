@@ -25,13 +25,14 @@ from tests.support.lab_fixtures import (  # noqa: F401  (fixtures)
     before_fixture,
     beside_fixture,
     bundle_of,
-    collect_all,
     converged_fixture,
     key_fixture,
+    leave_nothing_uncollected,
+    lend,
     servers_fixture,
 )
 from tests.support.real_fixtures import Servers, changes, kill_session, read_until
-from tests.support.real_kills import KILLS, Kill
+from tests.support.real_kills import FLEET_KILL, KILLS, Kill
 from tests.support.stalls import RETRANSMISSION_S, Beside
 
 UNIT_EXPOSURE_AT_MOST = 2.5
@@ -79,16 +80,20 @@ def test_preflight_names_host_and_remedy(
 
 
 def test_check_mode_changes_nothing(servers: Servers, before: dict[str, str]) -> None:
-    """And says what would change."""
-    plays = ("tune", "deploy", "shape", "advise")
+    """And says what would change; an attempt is refused on servers that nobody made ready."""
+    plays = dict.fromkeys(("tune", "deploy", "shape", "advise"), "--check") | {"attempt": "--attempt=unready"}
     with ThreadPoolExecutor() as pool:
-        dry = dict(zip(plays, pool.map(lambda play: servers.play(play, "--check"), plays), strict=True))
+        dry = dict(zip(plays, pool.map(servers.play, plays, plays.values()), strict=True))
+    unready = dry.pop("attempt")
     for done in dry.values():
         assert done.returncode == 0, done.stderr
     assert re.search(r"tcp_congestion_control: \w+ → reno", dry["tune"].stderr)
     assert re.search(r"    sysctl net\.ipv4\.tcp_congestion_control: \w+ → reno: the plan's \(", dry["advise"].stderr)
     assert "deploy: Install the engine: sender changed" in dry["deploy"].stderr
     assert "shape: Make this box the path: shaper changed" in dry["shape"].stderr
+    assert unready.returncode == 1
+    wanted = "not made ready since it was started or restored. Remedy: landspeed real tune, landspeed real deploy"
+    assert wanted in unready.stderr, unready.stderr
     assert_as_before(servers, before)
 
 
@@ -229,21 +234,13 @@ def test_verify(servers: Servers, converged: object, key: str, beside: Beside) -
         pytest.skip(f"the machine's, not the lab's: a stall of {beside.longest_s:.3f} s made TCP send again")
 
 
-def test_an_attempt_without_a_rehearsal(servers: Servers, converged: object) -> None:
-    """The report says so, and why."""
-    words = ("--attempt", "unrehearsed", "--runs", str(servers.folder / "unrehearsed"))
-    servers.must("attempt", *words, "--unrehearsed", "the beam is on")
-    servers.must("collect", *words)
-    (bundle,) = (servers.folder / "unrehearsed").iterdir()
-    assert "UNREHEARSED: the beam is on" in (bundle / "report.html").read_text()
-
-
 def test_the_comparison_says_why_the_real_path_was_slower(servers: Servers, converged: object) -> None:
-    """The path loses what the rehearsed one did not: the attempt is worse, and loss is named."""
+    """The path loses what the rehearsed one did not: it is worse, loss is named, and iperf3 finds as little."""
+    lend(servers, "iperf3")
     change = "tc -n landspeed-hop1 qdisc change dev lspeed1a root netem limit 70000 delay 71000us"
     servers.lab.root("shaper", f"{change} loss 2%")
     try:
-        servers.must("attempt", "--attempt", "lossy")
+        servers.must("attempt", "--attempt", "lossy", "--iperf3", "3")
     finally:
         servers.lab.root("shaper", change)
     servers.play("collect")
@@ -251,6 +248,8 @@ def test_the_comparison_says_why_the_real_path_was_slower(servers: Servers, conv
     (verdict,) = [each for each in record.verdicts if each.name == "rehearsed beside real"]
     assert verdict.ok is None and verdict.measured is not None and verdict.expected is not None
     assert verdict.measured < 0.8 * verdict.expected
+    (beside,) = [each for each in record.verdicts if each.name == "iperf3"]
+    assert beside.expected is not None and 0 < beside.expected < 0.8 * verdict.expected, beside.text
     assert re.search(r"; loss: \d\.\d\de-0[12] of the bytes were sent again, 0\.00e\+00 in the rehearsal", verdict.text)
 
 
@@ -347,10 +346,10 @@ def test_the_operator_ends_an_attempt(servers: Servers, converged: object) -> No
 
 
 def test_every_role_is_killed() -> None:
-    """A new role needs a row above; that of several flows is killed in test_fleet_lab.py."""
-    roles = {folder.name for folder in (PLAYBOOKS / "roles").iterdir()} - {"fleet"}
-    assert {kill.role for row in KILLS for kill in row} == roles
-    for row in KILLS:
+    """A new role needs a row; that of several flows is killed in test_fleet_lab.py."""
+    rows = [*KILLS, [FLEET_KILL]]
+    assert {kill.role for row in rows for kill in row} == {folder.name for folder in (PLAYBOOKS / "roles").iterdir()}
+    for row in rows:
         for kill in row:
             tasks = "".join(file.read_text() for file in (PLAYBOOKS / "roles" / kill.role / "tasks").iterdir())
             assert re.search(rf"^- name: {re.escape(kill.left)}( # noqa: .*)?$", tasks, re.MULTILINE), kill.left
@@ -374,7 +373,7 @@ def test_restore_after_kill_in_the_middle_of(
         for host in ("sender", "receiver"):
             servers.lab.root(host, "test -x /usr/local/bin/landspeed-engine")
             assert not servers.lab.root(host, "pgrep -x landspeed-engin || pgrep -x tcpdump || true")
-        collect_all(servers)
+        leave_nothing_uncollected(servers)
     servers.must("restore", "--remove-engine")
     assert_as_before(servers, before)
     if row is KILLS[-1]:  # nothing is left to restore

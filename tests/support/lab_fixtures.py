@@ -9,6 +9,7 @@ import contextlib
 import difflib
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,7 @@ def fleet_hosts(pairs: int) -> tuple[str, ...]:
     return tuple(f"{role}{number}" for role in ("sender", "receiver") for number in range(1, pairs + 1))
 
 
-def fleet_network(pairs: int) -> dict[str, object]:
+def fleet_network(pairs: int, duration: str) -> dict[str, object]:
     """Each sender sends to the receiver of its number."""
     links = [
         {"from": host, "to": "left" if host.startswith("sender") else "right", "one_way_delay": "10 us"}
@@ -49,20 +50,20 @@ def fleet_network(pairs: int) -> dict[str, object]:
         "mtu": "9000 B",
         "queue": "1 MB",
         "links": [*links, {"from": "left", "to": "right", "one_way_delay": "10 us"}],
-        "transfer": {"congestion_control": "reno", "duration": "5 s", "pacing": "20 Mbit/s", "receive": "verify"},
+        "transfer": {"congestion_control": "reno", "duration": duration, "pacing": "20 Mbit/s", "receive": "verify"},
         "flows": [{"name": f"f{a}{b}", "from": f"sender{a}", "to": f"receiver{b}"} for a, b in fleet_flows(pairs)],
     }
 
 
 @contextlib.contextmanager
-def fleet_lab(folder: Path, pairs: int) -> Iterator[Servers]:
+def fleet_lab(folder: Path, pairs: int, duration: str = "5 s") -> Iterator[Servers]:
     """The servers of a fleet and an inventory of them, which the attempt is told.
 
     Yields:
         the servers, which go with the context.
     """
     (folder / "tmp").mkdir()
-    (folder / "fleet.yaml").write_text(json.dumps(fleet_network(pairs)))
+    (folder / "fleet.yaml").write_text(json.dumps(fleet_network(pairs, duration)))
     hosts = fleet_hosts(pairs)
     lab = Lab.up(f"fleet-{folder.parent.name}-{folder.name}", hosts)
     try:
@@ -163,11 +164,31 @@ def bundle_of(servers: Servers, attempt: str) -> tuple[RunRecord, Path]:
     raise AssertionError(f"there is no bundle of the attempt {attempt}")
 
 
-def collect_all(servers: Servers) -> None:
-    """Collect what was begun: until then nothing of it is removed."""
+def lend(servers: Servers, program: str) -> None:
+    """Put a program of this machine, which is of the servers' release, and the libraries that they lack there."""
+    found = shutil.which(program)
+    assert found, program
+    linked = subprocess.run(["ldd", found], capture_output=True, text=True, check=True).stdout
+    for host in ("sender", "receiver"):
+        for file in [found, *re.findall(r" (/\S+)", linked)]:
+            place = servers.lab.place(host, str(Path(file).resolve().with_name(Path(file).name)))
+            if not place.exists():
+                shutil.copy(file, place)
+
+
+def leave_nothing_uncollected(servers: Servers) -> None:
+    """Collect the attempt that was killed, and remove others by hand: until then nothing that was begun is removed."""
     done = servers.play("restore", "--remove-engine")
     assert done.returncode == 1
     (left,) = {*re.findall(r"sender: not collected: ([^.]*)\. Nothing was removed\.", done.stderr)}
     assert "killed" in left.split(", ")
-    for name in left.split(", "):
-        servers.play("collect", "--attempt", name)  # its engine may have left no result, and the bundle says so
+    servers.play("collect", "--attempt", "killed")  # its engine may have left no result, and the bundle says so
+    by_hand(servers, {*left.split(", ")} - {"killed"})
+
+
+def by_hand(servers: Servers, attempts: set[str]) -> None:
+    """Remove attempts that nobody wants, as `restore` says."""
+    removed = " ".join(f"{name} {name}.*" for name in sorted(attempts))
+    for host in servers.lab.hosts:
+        if host != "shaper":
+            servers.lab.root(host, f"cd /var/lib/landspeed/attempts && rm -rf {removed}")

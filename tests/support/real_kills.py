@@ -51,3 +51,11 @@ KILLS = [
     [Kill("deploy", "deploy: Install what the engine needs: receiver", "Ask the installed engine which it is")],
     [Kill("shape", "shape: Set the box up for the path: shaper", "Measure the rate of each link")],
 ]
+# Of several flows, in their own lab (test_fleet_lab.py).
+FLEET_KILL = Kill(
+    "fleet",
+    "fleet: Start the flows: receiver",
+    "Wait for the flows",
+    ("--unrehearsed", "the lab", "--attempt", "killed"),
+    play="attempt",
+)

@@ -16,7 +16,7 @@ from .landspeed_host import Unavailable, cpu_mask, run, write_safely
 from .landspeed_kinds_nic import EthtoolSetting, LinkSetting, LinkSizes, interrupt
 
 UNIT_ON = {"ActiveState": "active", "UnitFileState": "enabled"}
-UNIT_OFF = {"ActiveState": ("inactive", "failed"), "UnitFileState": ("disabled", "masked", "static", "")}
+UNIT_OFF = {"ActiveState": ("inactive", "failed"), "UnitFileState": ("disabled", "masked", "static", "transient", "")}
 SHOWN_BY_FQ = {"bands": 1, "priomap": 16, "weights": 3}  # words with their values, of kernels from 6.7 on
 
 
