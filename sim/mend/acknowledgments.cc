@@ -20,8 +20,8 @@ void TcpSocket::ReceivedAck(Ptr<Packet> packet, const TcpHeader &tcpHeader)
 {
 	SendBuffer &buffer = Sending();
 	const auto delivered = MakeCallback(&TcpRateOps::SkbDelivered, m_rateOps);
-	const uint32_t lost_before = buffer.GetLost();
-	const uint32_t in_flight_before = m_tcb->m_bytesInFlight;
+	const uint64_t losses_before = buffer.Losses();
+	const uint32_t in_flight_before = BytesInFlight();
 	const uint64_t delivered_before = m_rateOps->GetConnectionRate().m_delivered;
 	uint32_t sacked = 0;
 	if (tcpHeader.HasOption(TcpOption::SACK))
@@ -42,13 +42,13 @@ void TcpSocket::ReceivedAck(Ptr<Packet> packet, const TcpHeader &tcpHeader)
 		Acknowledged(acknowledged, head, sacked > 0, delivered_bytes);
 		UpdatePacing();
 		if (m_congestionControl->HasCongControl()) {
-			const uint32_t lost = buffer.GetLost();
+			BytesInFlight();
+			const auto lost_bytes = static_cast<uint32_t>(
+			    (buffer.Losses() - losses_before) * m_tcb->m_segmentSize);
 			m_congestionControl->CongControl(
 			    m_tcb, m_rateOps->GetConnectionRate(),
-			    m_rateOps->GenerateSample(delivered_bytes,
-						      std::max(lost, lost_before) -
-							  std::min(lost, lost_before),
-						      false, in_flight_before, m_tcb->m_minRtt));
+			    m_rateOps->GenerateSample(delivered_bytes, lost_bytes, false,
+						      in_flight_before, m_tcb->m_minRtt));
 		}
 	}
 	if (packet->GetSize() > 0)

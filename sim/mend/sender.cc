@@ -1,5 +1,6 @@
 // What a socket (socket.h) sends, and sends again; what acknowledgments make of that is in
 // acknowledgments.cc.
+#include "mend/burst.h"
 #include "mend/prr.h"
 #include "mend/send_buffer.h"
 #include "mend/socket.h"
@@ -99,21 +100,8 @@ void TcpSocket::SendAllowed()
 // Whether the next segment has to wait for its time.
 bool TcpSocket::IsPaced() const
 {
-	return IsPacingEnabled() && m_pacingTimer.IsRunning() && paced_together_ >= MostTogether();
-}
-
-// How many segments leave at once. Linux paces super-packets, of a millisecond or two segments
-// (tcp_tso_autosize, bbr_min_tso_segs). Where the rate is measured (BBR) that is part of what is
-// measured: the shortest round trip of a path is that of the second of two.
-uint32_t TcpSocket::MostTogether() const
-{
-	constexpr uint64_t few_bps = 1'200'000, most_bytes = 65'535;
-	if (!m_congestionControl->HasCongControl())
-		return 1;
-	const uint64_t rate_bps = m_tcb->m_pacingRate.Get().GetBitRate();
-	const uint64_t bytes = std::min(rate_bps / 8 / 1024, most_bytes);
-	return std::max(static_cast<uint32_t>(bytes / m_tcb->m_segmentSize),
-			rate_bps < few_bps ? 1U : 2U);
+	return IsPacingEnabled() && m_pacingTimer.IsRunning() &&
+	       paced_together_ >= BurstSegments(*m_tcb);
 }
 
 void TcpSocket::Pace(uint32_t sent_bytes)

@@ -108,7 +108,6 @@ private:
 	// sender.cc
 	SendBuffer &Sending() const;
 	bool IsPaced() const;
-	uint32_t MostTogether() const;
 	void Pace(uint32_t sent_bytes);
 	void Retransmit();
 	void EnterRecovery(uint32_t delivered_bytes);

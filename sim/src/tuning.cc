@@ -47,10 +47,12 @@ TcpGrant tcp_settle(const Plan &plan, const Flow &flow)
 	settings.pacing_rate_bps = transfer.pacing_rate_bps;
 	settings.ecn = transfer.ecn;
 	// The emulated hosts have fq. Linux's HyStart asks whether it paces, and gives a train of
-	// acknowledgments twice the time then. The pacing itself is left out: acknowledgments and
-	// the host's own line clock what is sent, and a timer for each packet would cost a third
-	// more.
+	// acknowledgments twice the time then. The pacing itself is left out where one flow has the
+	// path to itself: acknowledgments and the host's own line clock what is sent, and the
+	// timers would cost up to a fifth more. Where flows share a queue, how their packets lie
+	// between each other decides which are lost, and with that the shares.
 	settings.hystart_paced = true;
+	settings.paced = plan.flows.size() > 1;
 	TcpGrant grant = SetTcpDefaults(settings);
 	if (transfer.window_exact && transfer.window_bytes) {
 		grant.receive_window_bytes = static_cast<uint32_t>(*transfer.window_bytes);

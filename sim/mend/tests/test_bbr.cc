@@ -11,7 +11,7 @@
 #include <ns3/tcp-tx-buffer.h>
 
 #ifdef LANDSPEED_MENDED
-#include "mend/controls.h"
+#include "mend/bbr.h"
 #include "mend/delivery_rate.h"
 #include "mend/send_buffer.h"
 using SentBytes = landspeed::SendBuffer;
@@ -35,12 +35,17 @@ void BbrAfterTimeouts()
 	auto bbr = CreateObject<Bbr>();
 	bbr->CongestionStateSet(state, TcpSocketState::CA_OPEN);
 	for (uint32_t window : {1, 4}) {
+		state->m_ssThresh = bbr->GetSsThresh(state, 0);
 		bbr->CongestionStateSet(state, TcpSocketState::CA_LOSS);
 		state->m_congState = TcpSocketState::CA_LOSS;
 		state->m_cWnd = window * MSS;
 	}
 	bbr->CongestionStateSet(state, TcpSocketState::CA_OPEN);
-	CheckEqual("window, segments", state->m_cWnd.Get() / MSS, WINDOW_SEGMENTS);
+	state->m_congState = TcpSocketState::CA_OPEN;
+	TcpRateOps::TcpRateSample sample;
+	sample.m_ackedSacked = MSS;
+	bbr->CongControl(state, {}, sample);
+	CheckEqual("window, segments", state->m_cWnd.Get() / MSS, WINDOW_SEGMENTS + 1);
 }
 
 // A segment each 10 ms, and an acknowledgment for two: after 12, 45 and 65 ms. The last one is of a
@@ -87,7 +92,7 @@ void BbrProbesTheRoundTrip()
 	const auto rounds = [&](uint32_t count, uint32_t segments, uint64_t rate_bps) {
 		for (uint32_t round = 0; round < count; ++round) {
 			sample.m_priorDelivered = static_cast<uint32_t>(connection.m_delivered);
-			sample.m_delivered = static_cast<int32_t>(segments * MSS);
+			sample.m_delivered = static_cast<int32_t>(rate_bps / 8 * 264 / 1000);
 			sample.m_ackedSacked = segments * MSS;
 			sample.m_deliveryRate = DataRate(rate_bps);
 			connection.m_delivered += segments * MSS;
