@@ -36,6 +36,7 @@ TESTS = [
     ("bbr", "bbr-after-timeouts", True),
     ("bbr", "bbr-probes-the-round-trip", True),
     ("bbr", "bbr-is-not-put-off", True),
+    ("bbr", "bbr-has-room-for-bursts", True),
     ("bbr", "rate-of-pairs", True),
     ("controls", "dctcp-at-a-loss", True),
     ("controls", "new-reno-growth", True),

@@ -140,6 +140,37 @@ void BbrIsNotPutOff()
 		   static_cast<uint64_t>(state->m_lastRtt.Get().GetMilliSeconds()), 100);
 }
 
+// A segment is acknowledged each millisecond after 40 ms: the product is 40 segments. The window is
+// two of it, one that is acknowledged together with another's millisecond, three bursts of two, and
+// even.
+void BbrHasRoomForBursts()
+{
+	auto state = FullWindow();
+	auto bbr = CreateObject<Bbr>();
+	state->m_lastRtt = MilliSeconds(40);
+	bbr->CongestionStateSet(state, TcpSocketState::CA_OPEN);
+	TcpRateOps::TcpRateConnection connection;
+	TcpRateOps::TcpRateSample sample;
+	sample.m_interval = MilliSeconds(40);
+	sample.m_delivered = 40 * MSS;
+	sample.m_deliveryRate = DataRate(uint64_t{1000} * MSS * 8);
+	sample.m_ackedSacked = MSS;
+	sample.m_priorInFlight = 60 * MSS;
+	state->m_bytesInFlight = 40 * MSS;
+	uint32_t least = UINT32_MAX;
+	for (uint32_t ms = 1; ms <= 3000; ++ms)
+		Simulator::Schedule(MilliSeconds(ms), [&, ms] {
+			connection.m_delivered += MSS;
+			sample.m_priorDelivered = ms > 40 ? (ms - 40) * MSS : 0;
+			bbr->CongControl(state, connection, sample);
+			if (ms > 2000)
+				least = std::min(least, state->m_cWnd.Get() / MSS);
+		});
+	Simulator::Run();
+	Simulator::Destroy();
+	CheckEqual("window, segments", least, 88);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -148,5 +179,6 @@ int main(int argc, char **argv)
 		       {{"bbr-after-timeouts", BbrAfterTimeouts},
 			{"bbr-probes-the-round-trip", BbrProbesTheRoundTrip},
 			{"bbr-is-not-put-off", BbrIsNotPutOff},
+			{"bbr-has-room-for-bursts", BbrHasRoomForBursts},
 			{"rate-of-pairs", RateOfPairs}});
 }
