@@ -11,6 +11,8 @@ from playwright.sync_api import Browser
 from landspeed.cli.main import main
 from landspeed.course.class_grades import HandIn, copies, overview
 from landspeed.course.class_register import ClassRegister
+from landspeed.explore.setting import sliders
+from landspeed.explore.slider_page import page_data, write_page
 from landspeed.report.book_page import BookEntry, render_book
 from landspeed.report.comparison import compare
 from landspeed.report.comparison_page import write_comparison
@@ -104,6 +106,12 @@ def test_a_class(tmp_path: Path, browser: Browser) -> None:
     ]
     page = tmp_path / "overview.html"
     page.write_text(overview(register, graded, copies(graded)), encoding="utf-8")
+    holds_alone(browser, page, tmp_path / "alone")
+
+
+def test_an_explore_page(tmp_path: Path, browser: Browser) -> None:
+    """Theory at once, without a run: the script computes it where the page lies."""
+    page = write_page(tmp_path / "explore.html", page_data(sliders(), [], title="", served=False))
     holds_alone(browser, page, tmp_path / "alone")
 
 

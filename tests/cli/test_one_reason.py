@@ -1,0 +1,56 @@
+"""The same path by every command that names what bounds it: one reason, the same word, a remedy that exists there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from landspeed.base.limits import WINDOW
+from landspeed.explore.goodput_theory import bound
+from landspeed.explore.setting import Setting, values_of
+from landspeed.runs.scenario import Scenario
+from tests.support.command import landspeed
+
+SMALL_WINDOW = """format: 1
+name: narrow
+title: A window far below the BDP
+hosts: {a: {role: sender}, b: {role: receiver}}
+path: [{from: a, to: b, rtt: 50 ms, line_rate: 100 Mbit/s}]
+transfer: {window: 128 kB, duration: 2 s}
+"""
+ROWS = {
+    "show": r"Expected goodput .*limit: (.+?) *$",
+    "run": r"^Bound by: ([a-z ]+):",
+    "compare": r"^ *Bound by {2,}(.+?) {2,}(.+?) *$",
+    "sweep": r"^ *128 kB .* {3}(\S.*?) *$",
+    "predict": r"Mbit/s .* ms {2,}(\S.*?) *$",
+}
+"""Where a command says what bounds the path."""
+
+
+@pytest.mark.guest
+def test_every_command_names_the_window(tmp_path: Path) -> None:
+    (tmp_path / "narrow.yaml").write_text(SMALL_WINDOW)
+    (tmp_path / "vary.yaml").write_text("extends: narrow.yaml\nname: vary\nvary: {transfer.window: [128 kB]}\n")
+    said = {"run": _said(tmp_path, "run", "narrow.yaml", "--out", "runs")}
+    (bundle,) = (tmp_path / "runs").iterdir()
+    said["show"] = _said(tmp_path, "show", "narrow.yaml")
+    said["compare"] = _said(tmp_path, "compare", bundle, bundle)
+    said["sweep"] = _said(tmp_path, "sweep", "vary.yaml", "--out", "sweep")
+    far = ("--bytes", "1GB", "--seeds", 1, "--at-most", 4, "--out", "far")
+    said["predict"] = _said(tmp_path, "predict", "narrow.yaml", *far)
+    for command, row in ROWS.items():
+        found = re.findall(row, said[command], re.MULTILINE)
+        words = [word for each in found for word in ([each] if isinstance(each, str) else each)]
+        assert words == [WINDOW] * len(words) != [], f"{command}: {words}\n{said[command]}"
+    assert "Window: a larger transfer.window, or more transfer.streams, allow more" in said["run"]
+    theory = Setting(**values_of(Scenario.load(tmp_path / "narrow.yaml").plan()))
+    assert bound(theory.curve, theory.share) == WINDOW  # what the page of explore says
+
+
+def _said(folder: Path, *words: object) -> str:
+    done = landspeed(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
