@@ -78,9 +78,9 @@ class Lab:
             raise LabError(f"the lab {name} is running already; `make lab-down` removes it")
         _remove(folder)
         trees = {host: str(find_or_make_tree(suites.get(host, SUITE))) for host in (*hosts, "shaper")}
+        kernel = _shaper_kernel() if shaper and tuple(hosts) == NSPAWN_HOSTS else None
         folder.mkdir(parents=True, mode=0o700)
         _make_keys(folder, hosts)
-        kernel = _shaper_kernel() if shaper and tuple(hosts) == NSPAWN_HOSTS else None
         job = {"trees": trees, "kernel": kernel, "group": _group(folder), "users": [OPERATOR, VISITOR]}
         job["hosts"] = [*hosts]
         (folder / "lab.json").write_text(json.dumps(job))

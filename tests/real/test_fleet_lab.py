@@ -255,11 +255,13 @@ def test_one_word_stops_all(fleet: Servers, rollout: Rollout) -> None:
     assert rollout
     play = fleet.start("attempt", "--unrehearsed", "the lab", "--attempt", "stopped", "--lead", "600")
     try:
+        waiting = "systemctl list-units --no-legend 'landspeed-send@*'"
         wait_until(
-            lambda: "landspeed-send@stopped" in fleet.lab.root(SENDERS[-1], "systemctl list-units 'landspeed-send@*'"),
+            lambda: play.poll() is not None or "landspeed-send@stopped" in fleet.lab.root(SENDERS[-1], waiting),
             "the senders to wait",
             deadline_s=600,
         )
+        assert play.poll() is None, play.communicate()[0]
         assert fleet.play("stop").returncode == 0
         said, _ = play.communicate(timeout=300)
     finally:
