@@ -236,6 +236,14 @@ QUESTIONS = (
         "kB",
         3,
     ),
+    ExamQuestion(
+        "trace",
+        "In a capture the receiver's SYN tells a shift of {shift}; its later packets say a window of {raw}. The SYN "
+        "was answered after {rtt} ms. Which goodput is possible at most?",
+        {"shift": range(1, 9), "raw": range(500, 5001, 50), "rtt": range(10, 201, 10)},
+        lambda n: (n["raw"] << n["shift"]) * 8 / n["rtt"] / 1e3,
+        "Mbit/s",
+    ),
 )
 
 
