@@ -40,6 +40,7 @@ WORKED = [  # numbers of a question and its answer, in the order of the question
     ({"link": 1500, "added": 60}, 1400),
     ({"rate": 80, "rtt": 100}, 1890.0),
     ({"shift": 7, "raw": 1000, "rtt": 64}, 16.0),  # 128 kB
+    ({"rtt": 100, "number": 3}, 2.3),  # 0.2 + 0.3 × 7
 ]
 
 
