@@ -236,6 +236,22 @@ QUESTIONS = (
         "kB",
         3,
     ),
+    ExamQuestion(
+        "trace",
+        "In a capture the receiver's SYN tells a shift of {shift}; its later packets say a window of {raw}. The SYN "
+        "was answered after {rtt} ms. Which goodput is possible at most?",
+        {"shift": range(1, 9), "raw": range(500, 5001, 50), "rtt": range(10, 201, 10)},
+        lambda n: (n["raw"] << n["shift"]) * 8 / n["rtt"] / 1e3,
+        "Mbit/s",
+    ),
+    ExamQuestion(
+        "timeouts",
+        "The last acknowledgment of a stream came; then the line is silent. The sender probes after two round trips of "
+        "{rtt} ms. Its timeout, the round trip and 200 ms, then doubles. When does timeout number {number} end?",
+        {"rtt": range(10, 201, 10), "number": range(2, 8)},
+        lambda n: (2 * n["rtt"] + (n["rtt"] + 200) * (2 ** n["number"] - 1)) / 1e3,
+        "s",
+    ),
 )
 
 

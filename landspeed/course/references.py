@@ -8,6 +8,7 @@ from __future__ import annotations
 RFCS = {
     1323: "TCP Extensions for High Performance",
     2615: "PPP over SONET/SDH",
+    2018: "TCP Selective Acknowledgment Options",
     2883: "An Extension to the SACK Option (DSACK)",
     3168: "The Addition of Explicit Congestion Notification to IP",
     3449: "TCP Performance Implications of Network Path Asymmetry",

@@ -32,6 +32,8 @@ WRONG: dict[str, tuple[str, float, set[str]]] = {
     "changing-line": ("queue", 0.9, {"test_nothing_is_lost"}),
     "black-hole": ("mss", 1.02, {"test_mss"}),
     "bbr": ("queue", 0.88, {"test_nothing_is_lost"}),
+    "trace": ("window", 0.5, {"test_window"}),
+    "timeouts": ("outage", 1.2, {"test_in_time"}),
     "converging": ("losses", 3, {"test_losses"}),
     "record-2004": ("window", 0.7, {"test_bus_is_the_limit"}),
 }

@@ -39,6 +39,8 @@ WORKED = [  # numbers of a question and its answer, in the order of the question
     ({"rate": 123, "rtt": 100, "times": 3}, 200.0),  # 2 × 1000 packets more, a tenth of a second each
     ({"link": 1500, "added": 60}, 1400),
     ({"rate": 80, "rtt": 100}, 1890.0),
+    ({"shift": 7, "raw": 1000, "rtt": 64}, 16.0),  # 128 kB
+    ({"rtt": 100, "number": 3}, 2.3),  # 0.2 + 0.3 × 7
 ]
 
 
