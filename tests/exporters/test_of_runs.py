@@ -88,7 +88,7 @@ def places(told: Any, at: str = "") -> set[str]:
 
 @pytest.mark.slow
 def test_a_result_of_pscheduler_has_the_members_that_its_schema_asks_for(run: ls.Run, tmp_path: Path) -> None:
-    """As pscheduler-test-throughput checks it before it prints a result (`validate.py`, version 5.2)."""
+    """As pscheduler-test-throughput checks it before it prints a result (commit 1e8b192)."""
     result = json.loads(only(ls.export(run.bundle, "pscheduler", tmp_path)).read_text())["result"]
     assert {"succeeded", "diags", "intervals", "summary"} <= set(result)
     assert set(result) <= {"schema", "succeeded", "diags", "mss", "intervals", "summary"}  # no others but mtu and error
