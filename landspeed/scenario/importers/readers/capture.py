@@ -73,8 +73,8 @@ def read_capture(file: Path) -> PathEvidence:
     if again > LEAST_AGAIN * len(seen):
         raise MeasurementError(
             f"{file}: packets stand twice in it ({again} of {len(seen)} compared came again, unchanged to their time "
-            "stamps): captures of two places merged into one (mergecap), or one of all interfaces of a router or bridge; "
-            "give the capture of one place, best of the sender, or filter it: `tcpdump -r FILE` or tshark by interface"
+            "stamps): captures of two places merged into one (mergecap), or one of all interfaces of a "
+            "router or bridge; give the capture of one place, best of the sender, or filter it by tshark"
         )
     return _Captured(file, streams, cut=reader.capture.is_cut, count=reader.packets).evidence()
 
