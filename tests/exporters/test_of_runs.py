@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from line_protocol_parser import parse_line
@@ -18,6 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 import landspeed as ls
 from landspeed.exporters.formats.qlog import STATES
 from landspeed.scenario.importers.registry import reader_of
+from tests.support.debian import debian_program
 
 LINE = re.compile(r"landspeed_(tcp|link)((?:,[a-z]+=[^ ,=]+)+) ([a-z_]+=[-\d.e+]+i?(?:,[a-z_]+=[-\d.e+]+i?)*) (\d+)")
 
@@ -61,6 +63,44 @@ def test_a_result_is_read_back_by_the_importer(form: str, run: ls.Run, tmp_path:
 
 
 @pytest.mark.slow
+def test_iperf3s_json_has_what_iperf3_itself_prints(run: ls.Run, tmp_path: Path) -> None:
+    """But what landspeed does not know: sizes of socket buffers, and windows of the receiver and MTU at each second."""
+    script = """ip link set lo up; iperf3 -s -1 > server & server=$!
+        until grep -q sum_received out 2> /dev/null; do kill -0 $server; iperf3 -c 127.0.0.1 -n 64K -P 2 -J > out; done
+        wait $server"""
+    subprocess.run(["unshare", "-n", "sh", "-ec", script], cwd=tmp_path, check=True, timeout=30)
+    real = places(json.loads((tmp_path / "out").read_text()))
+    ours = places(json.loads(only(ls.export(run.bundle, "iperf3", tmp_path)).read_text()))
+    assert {place.rpartition(".")[2] for place in real - ours} == {
+        "max_snd_wnd", "snd_wnd", "pmtu", "rcvbuf_actual", "sndbuf_actual",
+    }  # fmt: skip
+    assert ours - real == {"title", "start.test_start.bidir"}  # one that is asked for, one of later versions
+
+
+def places(told: Any, at: str = "") -> set[str]:
+    """The places of values in JSON; of lists, those of the first."""
+    if isinstance(told, list):
+        return places(told[0], at) if told else set()
+    if not isinstance(told, dict):
+        return {at}
+    return {place for key, each in told.items() for place in places(each, f"{at}.{key}".strip("."))}
+
+
+@pytest.mark.slow
+def test_a_result_of_pscheduler_has_the_members_that_its_schema_asks_for(run: ls.Run, tmp_path: Path) -> None:
+    """As pscheduler-test-throughput checks it before it prints a result (commit 1e8b192)."""
+    result = json.loads(only(ls.export(run.bundle, "pscheduler", tmp_path)).read_text())["result"]
+    assert {"succeeded", "diags", "intervals", "summary"} <= set(result)
+    assert set(result) <= {"schema", "succeeded", "diags", "mss", "intervals", "summary"}  # no others but mtu and error
+    known = {"throughput-bits", "throughput-bytes", "receiver-throughput-bits", "stream-id", "start", "end", "rtt"}
+    for part in [*result["intervals"], result["summary"]]:
+        assert set(part) == {"summary", "streams"}
+        for each in [part["summary"], *part["streams"]]:
+            assert set(each) <= known | {"tcp-window-size", "retransmits", "omitted"}
+            assert {"throughput-bits", "start", "end"} <= set(each)
+
+
+@pytest.mark.slow
 def test_flents_file_has_the_streams_and_their_sum(run: ls.Run, tmp_path: Path) -> None:
     file = only(ls.export(run.bundle, "flent", tmp_path))
     data = json.loads(gzip.decompress(file.read_bytes()))
@@ -94,6 +134,37 @@ def test_every_sample_is_a_line_of_influx(run: ls.Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_influxdb_takes_every_line(run: ls.Run, tmp_path: Path) -> None:
+    """InfluxDB itself, on a loopback of its own."""
+    server, client = debian_program("influxdb", "influxd"), debian_program("influxdb-client", "influx")
+    lines = only(ls.export(run.bundle, "influx", tmp_path)).read_text()
+    (tmp_path / "import").write_text(f"# DDL\nCREATE DATABASE landspeed\n# DML\n# CONTEXT-DATABASE: landspeed\n{lines}")
+    settings = "\n".join(
+        [
+            "reporting-disabled = true",
+            f'[meta]\ndir = "{tmp_path}/meta"',
+            f'[data]\ndir = "{tmp_path}/data"\nwal-dir = "{tmp_path}/wal"',
+        ]
+    )
+    (tmp_path / "settings").write_text(settings)
+    script = f"""
+        ip link set lo up
+        {server} run -config settings 2> log & server=$!
+        until {client} -execute 'show databases' > tried 2>&1; do kill -0 $server || exit 3; sleep 0.05; done
+        {client} -import -path import -precision ns > told 2>&1
+        {client} -database landspeed -format json -execute \
+            "select sum(last) from (select last(bytes) from landspeed_tcp where \\"end\\"='receiver' group by stream)"
+        kill $server; wait $server"""
+    done = subprocess.run(
+        ["unshare", "-n", "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    told = (tmp_path / "told").read_text()
+    assert f"Processed {lines.count(chr(10))} inserts" in told and "Failed 0 inserts" in told
+    (series,) = json.loads(done.stdout)["results"][0]["series"]
+    assert series["values"][0][1] == run.record.bytes
+
+
+@pytest.mark.slow
 def test_openmetrics_are_what_prometheus_parses(run: ls.Run, tmp_path: Path) -> None:
     text = only(ls.export(run.bundle, "openmetrics", tmp_path)).read_text()
     families = {family.name: family for family in text_string_to_metric_families(text)}
@@ -101,6 +172,20 @@ def test_openmetrics_are_what_prometheus_parses(run: ls.Run, tmp_path: Path) -> 
     last = {one.labels["stream"]: one.value for one in received}
     assert sum(last.values()) == run.record.bytes
     assert families["landspeed_link_backlog_bytes"].type == "gauge"
+
+
+@pytest.mark.slow
+def test_promtool_puts_openmetrics_into_a_database_of_prometheus(run: ls.Run, tmp_path: Path) -> None:
+    promtool, file = debian_program("prometheus", "promtool"), only(ls.export(run.bundle, "openmetrics", tmp_path))
+    words = [promtool, "tsdb", "create-blocks-from", "openmetrics", file, tmp_path / "database"]
+    made = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    listed = subprocess.run(
+        [promtool, "tsdb", "list", tmp_path / "database"], capture_output=True, text=True, check=True
+    )
+    _, begins, ends, _, samples, *_ = listed.stdout.splitlines()[1].split()
+    counted = [line for line in file.read_text().splitlines() if not line.startswith("#")]
+    assert (int(begins), int(samples)) == (0, len(counted)) and 6000 <= int(ends) <= 6002
 
 
 @pytest.mark.slow

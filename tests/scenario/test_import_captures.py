@@ -84,6 +84,14 @@ def test_the_line_s_rate_is_what_came_while_a_queue_stood(tmp_path: Path) -> Non
     )  # of the way to a place in between it tells nothing
 
 
+def test_captures_of_both_ends_in_one_file_are_told_with_their_cause(tmp_path: Path) -> None:
+    both = sorted([*talk(rtt_ms=40), *talk(rtt_ms=40, behind_ms=20)], key=lambda each: each[0])
+    (tmp_path / "both.pcap").write_bytes(pcap(both))
+    with pytest.raises(MeasurementError, match=r"both.pcap: packets stand twice in it \(400 of 400 .*mergecap") as told:
+        read_capture(tmp_path / "both.pcap")
+    assert "give the capture of one place" in str(told.value)
+
+
 def test_a_clock_that_is_set_back_is_said(tmp_path: Path) -> None:
     """In the midst of a queue: least round trips below zero, and times of no length."""
     packets = sawtooth(rate_bps=16e6, rtt_ms=12, least=14, most=36, seconds=1)

@@ -90,6 +90,29 @@ def test_a_trace_over_ipv6_gives_a_path_of_ipv6() -> None:
     assert import_files({"traceroute": [HERE / "cisco-traceroute.txt"]}).loaded.scenario.ip == 4
 
 
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("  0  192.0.2.80  9 ms  9 ms  9 ms", "no hop of a traceroute answered"),
+        ("  1  192.0.2.1  1 ms  2 ms  1 ms\n  2  192.0.2.80  " + "9" * 400 + " ms", "inf ms is no round trip"),
+        ("  1  192.0.2.80  2000000 ms", r"2e\+06 ms is no round trip"),
+    ],
+)
+def test_a_number_of_no_hop_or_a_time_of_no_trip_is_refused(lines: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "trace").write_text(f"traceroute to x.example (192.0.2.80), 30 hops max, 60 byte packets\n{lines}\n")
+    with pytest.raises(MeasurementError, match=f"trace: {said}; give what `traceroute"):
+        read_traceroute(tmp_path / "trace")
+
+
+@pytest.mark.parametrize(
+    ("printed", "off"),
+    [("30.877", "5.0 µs"), ("24.1", "50 µs"), ("30", "500 µs")],
+)
+def test_a_round_trip_is_as_exact_as_its_last_digit(printed: str, off: str, tmp_path: Path) -> None:
+    (tmp_path / "ping").write_text(f"192.0.2.80 : xmt/rcv/%loss = 20/20/0%, min/avg/max = {printed}/40.5/50.9\n")
+    assert f"least of 20; ± {off}" in import_files({"ping": [tmp_path / "ping"]}).text
+
+
 def test_a_time_of_zero_is_half_of_the_last_digit(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("Tracing the route to 192.0.2.80\n  1 192.0.2.80 0 msec 0 msec 1 msec\n")
     (trace,) = read_traceroute(tmp_path / "t.txt").traces

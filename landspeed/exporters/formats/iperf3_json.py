@@ -1,6 +1,7 @@
 """iperf3's JSON, as its client prints it with `--json`: what reads iperf3's results reads a run of landspeed.
 
-`title` says that it is landspeed's; the figures are those of the run's own samples, second by second.
+`title` says that it is landspeed's; the figures are those of the run's own samples, second by second. Readers ask for a
+processor's share, and in virtual time work takes none.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def iperf3_json(exported: Exported, flow: FlowSteps) -> dict[str, Any]:
     retransmits = [sum(part.retransmits or 0 for part in each) for each in streams]
     received = [sum(part.received_bytes for part in each) for each in streams]
     ends = [
-        {"sender": _part(socket, 0, duration_s, count, sender=True) | {"retransmits": again} | _rtts(flow, number),
+        {"sender": _part(socket, 0, duration_s, count, sender=True) | {"retransmits": again} | _most(flow, number),
          "receiver": _part(socket, 0, duration_s, count, sender=True)}
         for number, (socket, count, again) in enumerate(zip(sockets, received, retransmits, strict=True))
     ]  # fmt: skip
@@ -49,6 +50,7 @@ def iperf3_json(exported: Exported, flow: FlowSteps) -> dict[str, Any]:
             "connecting_to": {"host": there, "port": PORT},
             "cookie": f"landspeed-{exported.plan.sha256[:20]}",
             "tcp_mss_default": mss,
+            "target_bitrate": transfer.pacing_rate_bps or 0,
             "sock_bufsize": transfer.window_bytes or 0,
             "test_start": {
                 "protocol": "TCP", "num_streams": transfer.streams, "blksize": 131_072, "omit": 0,
@@ -66,6 +68,9 @@ def iperf3_json(exported: Exported, flow: FlowSteps) -> dict[str, Any]:
             "streams": ends,
             "sum_sent": whole | {"retransmits": sum(retransmits)},
             "sum_received": whole,
+            "cpu_utilization_percent": {
+                f"{end}_{part}": 0.0 for end in ("host", "remote") for part in ("total", "user", "system")
+            },
             "sender_tcp_congestion": transfer.congestion_control,
             "receiver_tcp_congestion": transfer.congestion_control,
         },
@@ -86,8 +91,11 @@ def _stream(socket: int, step: FlowInterval, part: StreamStep) -> dict[str, Any]
     return _part(socket, step.begin_s, step.end_s, part.received_bytes, sender=True) | known | {"omitted": False}
 
 
-def _rtts(flow: FlowSteps, number: int) -> dict[str, int]:
-    return dict(zip(("min_rtt", "max_rtt", "mean_rtt"), flow.rtts_us[number], strict=False))
+def _most(flow: FlowSteps, number: int) -> dict[str, int]:
+    windows = [step.streams[number].cwnd_bytes or 0 for step in flow.steps]
+    return {"max_snd_cwnd": max(windows)} | dict(
+        zip(("min_rtt", "max_rtt", "mean_rtt"), flow.rtts_us[number], strict=False)
+    )
 
 
 def _write(exported: Exported) -> dict[str, str | bytes]:

@@ -33,6 +33,7 @@ def _result(exported: Exported, flow: FlowSteps) -> dict[str, Any]:
         "result": {
             "schema": 1,
             "succeeded": True,
+            "diags": f"{exported.measured.world} world of landspeed, not measured on a network: {exported.name}",
             "mss": next((each.mss_bytes for each in result.streams if each.mss_bytes), flow.planned.physics.mss_bytes),
             "intervals": [{"summary": _summary(step), "streams": _streams(step)} for step in flow.steps],
             "summary": {"summary": _summary(whole), "streams": []},

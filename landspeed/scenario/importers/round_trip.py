@@ -24,6 +24,7 @@ from landspeed.scenario.theory import physics as ph
 OWN_QUEUE = "the least smoothed RTT, an upper bound: its own queue may be in it"
 ECHO, TRACE, HANDSHAKE = (84, 84), (60, 88), (60, 60)
 """IP packets there and back: a ping; a traceroute, whose answer quotes it; SYN and SYN-ACK with their options."""
+HALF_MS = 0.5  # what "<1 ms" counts as
 APART = 0.05  # sources that differ by more may not be of one path
 
 
@@ -80,6 +81,15 @@ def round_trip(evidence: PathEvidence, transfer: MeasuredTransfer | None, mtu: i
     return made
 
 
+def _off_s(times_ms: Sequence[float]) -> float:
+    """Half of the last digit in which times were printed, and no less than what a clock and a system call take.
+
+    A half stands for "<1 ms" and is no digit.
+    """
+    printed = [f"{time:.6f}".rstrip("0").partition(".")[2] for time in times_ms if time != HALF_MS]
+    return max(5e-6, 0.5e-3 * 10.0 ** -max(map(len, printed), default=0))
+
+
 def _candidates(
     evidence: PathEvidence, transfer: MeasuredTransfer | None, mtu: int, line_bps: float
 ) -> Iterator[tuple[Figure, Figure]]:
@@ -98,10 +108,18 @@ def _candidates(
     others: list[tuple[Figure, Figure]] = []
     for probe in evidence.probes:
         if probe.min_s and not probe.one_way:
-            others.append(told(probe.min_s, ECHO, f"{probe.source}: {probe.what}, least of {probe.sent}", 5e-6))
+            others.append(
+                told(
+                    probe.min_s,
+                    ECHO,
+                    f"{probe.source}: {probe.what}, least of {probe.sent}",
+                    _off_s([probe.min_s * 1e3]),
+                )
+            )
     for trace in evidence.traces:
         if trace.reached and trace.hops[-1].rtts_ms:
-            others.append(told((least_ms(trace)[-1] or 0.0) / 1e3, TRACE, f"{trace.source}: its last hop", 5e-6))
+            off_s = _off_s([time for hop in trace.hops for time in hop.rtts_ms])
+            others.append(told((least_ms(trace)[-1] or 0.0) / 1e3, TRACE, f"{trace.source}: its last hop", off_s))
     for socket in evidence.sockets:
         if socket.min_rtt_s:
             # The handshake's packets count in it, and they are small.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from landspeed.base.captures import MAGICS, SECTION, Capture, CaptureError
-from landspeed.base.segments import SegmentReader, other_way
+from landspeed.base.segments import Segment, SegmentReader, other_way
 from landspeed.base.text import bytes_text
 from landspeed.scenario.importers.agreement import AT_SENDER
 from landspeed.scenario.importers.captures.connection import BIN_NS, Bin, Connection, ConnectionHalf
@@ -30,6 +30,8 @@ from landspeed.scenario.theory import physics as ph
 LEAST_BYTES = 100_000  # less is no transfer: a control connection, or somebody's shell
 LEAST_SHARE = 0.1  # of the largest connection between the same hosts: a stream of the same transfer
 MOST_UNPACKED = 2 * 2**30
+MOST_COMPARED = 20_000  # packets of data, to see whether they stand there twice
+LEAST_AGAIN = 0.5  # of these: what is sent again carries another time stamp, and is never half of all
 STEP_S = 1.0  # of the intervals, as iperf3 has them; of a short capture a twentieth
 END = 0.2  # of the round trip between the place of the capture and a host: then it is that host's
 
@@ -42,8 +44,13 @@ def read_capture(file: Path) -> PathEvidence:
     """
     reader = SegmentReader(Capture(file, _unpacked(file)))
     connections: dict[tuple[int, bytes], Connection] = {}
+    seen, again = set[Segment](), 0
     try:
         for segment in reader:
+            if segment.payload and len(seen) < MOST_COMPARED:
+                same = segment._replace(time_ns=0)
+                again += same in seen
+                seen.add(same)
             key = (segment.interface, segment.ends)
             found = connections.get(key)
             if found is None:
@@ -62,6 +69,12 @@ def read_capture(file: Path) -> PathEvidence:
         raise MeasurementError(
             f"{file}: no transfer over TCP of {bytes_text(LEAST_BYTES)} or more in {reader.packets} packets{also}; "
             "give a capture of one, such as `tcpdump -s 128 -w FILE host RECEIVER` at the sender from before it begins"
+        )
+    if again > LEAST_AGAIN * len(seen):
+        raise MeasurementError(
+            f"{file}: packets stand twice in it ({again} of {len(seen)} compared came again, unchanged to their time "
+            "stamps): captures of two places merged into one (mergecap), or one of all interfaces of a "
+            "router or bridge; give the capture of one place, best of the sender, or filter it by tshark"
         )
     return _Captured(file, streams, cut=reader.capture.is_cut, count=reader.packets).evidence()
 

@@ -17,6 +17,7 @@ _HEAD = re.compile(
 )
 _LINE = re.compile(r"\s*(\d{1,3})P?\s+(\S.*)")
 _TIME = re.compile(r"(<?)\s*(\d+(?:\.\d+)?)\s*(?:ms(?:ec)?|мс)\b")
+LONGEST_MS = 1e6  # a quarter of an hour: nothing waits so long for an answer
 _SHORT = re.compile(r"<1 \S{1,8}(?=\s)")  # Windows' unit, in words of any language, in whatever code page
 _MTR = re.compile(
     r"\s*(\d{1,3})\.\s*(?:\|--|\|-)?\s*(?:AS\S+\s+)?(\S+)(?:\s+\(([0-9A-Fa-f.:]+)\))?((?:\s+[\d.]+%?){4,})\s*"
@@ -36,6 +37,17 @@ def read_traceroute(file: Path) -> PathEvidence:
     Raises:
         MeasurementError: it has no line of one, or no hop answered.
     """
+    evidence = _read(file)
+    times_ms = [time for trace in evidence.traces for hop in trace.hops for time in hop.rtts_ms]
+    if (longest_ms := max(times_ms, default=0.0)) > LONGEST_MS:
+        raise MeasurementError(
+            f"{file}: {longest_ms:.3g} ms is no round trip; give what `traceroute HOST`, `tracert HOST` or `mtr "
+            "--report HOST` printed"
+        )
+    return evidence
+
+
+def _read(file: Path) -> PathEvidence:
     lines = read_text(file, "cp850").splitlines()
     if columns := next((match[1].split() for line in lines if (match := _MTR_HEAD.search(line))), None):
         return _mtr(lines, columns, file)
@@ -45,7 +57,7 @@ def read_traceroute(file: Path) -> PathEvidence:
     hops: dict[int, tuple[TracerouteHop, str]] = {}
     last = 0
     for line in lines:
-        if match := _LINE.fullmatch(line):
+        if (match := _LINE.fullmatch(line)) and int(match[1]):  # a hop has a number from 1 on
             last = int(match[1])
             hops.setdefault(last, _hop(match[2]))
         elif last and line.startswith((" ", "\t")) and _TIME.search(line):  # BSD: another router at the same distance
