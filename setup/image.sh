@@ -10,6 +10,9 @@ cd "$(dirname "$0")/.."
 command -v buildah >/dev/null || { echo "image.sh: apt-get install buildah" >&2; exit 2; }
 fresh_folder bookworm ca-certificates >build/image.log
 chroot "$fresh" userdel --remove stranger 2>/dev/null # who a base image has not
+# The image's own ca-certificates is configured once more while it is built, and forgets whom only this machine trusts.
+cp /etc/ssl/certs/ca-certificates.crt "$fresh/etc/ssl/host.crt"
+[ ! -e "$fresh/etc/pip.conf" ] || sed -i 's#/etc/ssl/certs/ca-certificates.crt#/etc/ssl/host.crt#' "$fresh/etc/pip.conf"
 course=$(mktemp -d "$PWD/build/classroom.XXXXXX")
 store=$course/store
 trap 'b rm --all >/dev/null; rm -rf --one-file-system "$fresh" "$course"' EXIT

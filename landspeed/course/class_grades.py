@@ -130,7 +130,9 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def copies(graded: Sequence[HandIn], handed_out: Mapping[str, Mapping[str, str]] | None = None) -> list[str]:
+def copies(
+    register: ClassRegister, graded: Sequence[HandIn], handed_out: Mapping[str, Mapping[str, str]] | None = None
+) -> list[str]:
     """Say what looks copied: one student's folder twice, or the same work of two.
 
     Args:
@@ -151,7 +153,9 @@ def copies(graded: Sequence[HandIn], handed_out: Mapping[str, Mapping[str, str]]
         if name == ANSWERS and all(each.got == each.points and not each.error for each in those):
             continue  # right for both: their variants have the same answers
         if len(who := sorted({each.student for each in those})) > 1:
-            told.append(f"{lesson}: {' and '.join(who)} handed in the same {name}, though their paths differ")
+            paths = len({register.draw_key(lesson, each) for each in who})
+            where = "though their paths differ" if paths > 1 else "for the same path"
+            told.append(f"{lesson}: {' and '.join(who)} handed in the same {name}, {where}")
     return told
 
 
@@ -230,7 +234,7 @@ def write_report(folder: Path, register: ClassRegister, graded: Sequence[HandIn]
     Raises:
         OutputError: it cannot be written.
     """
-    copied = copies(graded, handed_out(graded))
+    copied = copies(register, graded, handed_out(graded))
     files = {
         GRADES: json.dumps(
             {"class": register.name, "graded": [asdict(e) for e in graded]}, indent=1, ensure_ascii=False

@@ -110,6 +110,8 @@ class FairQueue:
 
     def close(self) -> None:
         """Begin nothing more."""
+        with self._lock:
+            self._waiting.clear()
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _end(self, job: RoomJob, future: Future[str]) -> None:

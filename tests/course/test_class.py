@@ -93,6 +93,12 @@ def test_a_class_shares_its_variants(tmp_path: Path) -> None:
     assert len({*told, shared.draw_key("window", "1")}) == 3
 
 
+def test_a_copy_says_whether_the_paths_differ() -> None:
+    both = [HandIn(who, "window", who, 1, 5, work={ANSWERS: "same"}) for who in (ADA, BOB)]
+    for register, where in ((CLASS, "though their paths differ"), (replace(CLASS, variants=1), "for the same path")):
+        assert copies(register, both) == [f"window: =Bob and Ada Lovelace handed in the same {ANSWERS}, {where}"]
+
+
 def test_hints_come_in_steps(tmp_path: Path) -> None:
     for lesson in ("window", "queues", "own-window"):
         folder = folder_of(tmp_path, lesson=lesson)
@@ -286,7 +292,7 @@ def test_the_key_has_all_points(graded: dict[str, HandIn]) -> None:
 def test_anothers_figures_are_wrong_on_ones_own_path_and_are_found(graded: dict[str, HandIn]) -> None:
     bob = graded[f"window-{BOB}"]
     assert bob.got < bob.points
-    told = copies(list(graded.values())[:-1])
+    told = copies(CLASS, list(graded.values())[:-1])
     assert any("=Bob and Ada Lovelace handed in the same answers.yaml" in each for each in told)
     assert any("the folder of Ada Lovelace was handed in 4 times" in each for each in told)
 

@@ -105,7 +105,7 @@ def test_a_class(tmp_path: Path, browser: Browser) -> None:
         HandIn("queues-Bob", bob, "queues", error="exercise.json is not that of the class"),
     ]
     page = tmp_path / "overview.html"
-    page.write_text(overview(register, graded, copies(graded)), encoding="utf-8")
+    page.write_text(overview(register, graded, copies(register, graded)), encoding="utf-8")
     holds_alone(browser, page, tmp_path / "alone")
 
 
