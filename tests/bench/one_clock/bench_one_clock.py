@@ -168,7 +168,7 @@ def kernel() -> None:
         kernel_build.RECIPE = recipe
         work = Path(scratch, "work")
         work.mkdir()
-        kernel_build._build(archive, work, "one-clock", log, mininet=False)
+        kernel_build._build(archive, work, "one-clock", log, ("linux",))
         shutil.rmtree(KERNEL, ignore_errors=True)
         shutil.move(work / "result", KERNEL)
 
