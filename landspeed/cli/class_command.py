@@ -40,8 +40,7 @@ def add_class(made: argparse.ArgumentParser) -> None:
         "--variants",
         type=int,
         metavar="N",
-        help="new: paths of each lesson that the students share; 0: each has her own (default: 16); "
-        "exam: variants, A, B … (default: 2)",
+        help="new: paths of each lesson, shared (default: 16; 0: one a student); exam: variants (default: 2)",
     )
     made.add_argument("--quiet", action="store_true", help="no progress")
 
