@@ -173,6 +173,11 @@ void TcpSocket::Repaired(const SequenceNumber32 &acknowledged, bool is_duplicate
 	m_congestionControl->IncreaseWindow(m_tcb, segments);
 	m_tcb->m_cWndInfl = m_tcb->m_cWnd;
 	NewAck(acknowledged, true);
+	// Linux goes from one recovery into the next at once (tcp_fastretrans_alert): to BBR it is
+	// one, so that it does not fall back to what is in flight each time.
+	if (state == TcpSocketState::CA_RECOVERY && m_congestionControl->HasCongControl() &&
+	    Sending().GetLost() > 0)
+		EnterRecovery(0);
 }
 
 // Whether recovery goes well (RFC 9937, safeACK): the scoreboard has been updated just before.

@@ -37,6 +37,29 @@ void check_tcp(const Plan &plan)
 	}
 }
 
+namespace
+{
+
+bool passes(const Flow &flow, size_t link)
+{
+	const auto there = [&](const Step &step) { return step.link == link; };
+	return std::any_of(flow.route.begin(), flow.route.end(), there) ||
+	       std::any_of(flow.back.begin(), flow.back.end(), there);
+}
+
+bool shares_a_link(const Plan &plan, const Flow &flow)
+{
+	return std::any_of(plan.flows.begin(), plan.flows.end(), [&](const Flow &other) {
+		if (&other == &flow)
+			return false;
+		const auto shared = [&](const Step &step) { return passes(other, step.link); };
+		return std::any_of(flow.route.begin(), flow.route.end(), shared) ||
+		       std::any_of(flow.back.begin(), flow.back.end(), shared);
+	});
+}
+
+} // namespace
+
 TcpGrant tcp_settle(const Plan &plan, const Flow &flow)
 {
 	const Transfer &transfer = flow.transfer;
@@ -47,12 +70,12 @@ TcpGrant tcp_settle(const Plan &plan, const Flow &flow)
 	settings.pacing_rate_bps = transfer.pacing_rate_bps;
 	settings.ecn = transfer.ecn;
 	// The emulated hosts have fq. Linux's HyStart asks whether it paces, and gives a train of
-	// acknowledgments twice the time then. The pacing itself is left out where one flow has the
-	// path to itself: acknowledgments and the host's own line clock what is sent, and the
+	// acknowledgments twice the time then. The pacing itself is left out where a flow has its
+	// links to itself: acknowledgments and the host's own line clock what is sent, and the
 	// timers would cost up to a fifth more. Where flows share a queue, how their packets lie
 	// between each other decides which are lost, and with that the shares.
 	settings.hystart_paced = true;
-	settings.paced = plan.flows.size() > 1;
+	settings.paced = shares_a_link(plan, flow);
 	TcpGrant grant = SetTcpDefaults(settings);
 	if (transfer.window_exact && transfer.window_bytes) {
 		grant.receive_window_bytes = static_cast<uint32_t>(*transfer.window_bytes);

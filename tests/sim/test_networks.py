@@ -129,8 +129,9 @@ def test_a_parking_lot(tmp_path: Path) -> None:
 def test_a_flow_against_its_own_reverse_direction_shares_each_line_with_acks(tmp_path: Path) -> None:
     """A line has a full packet and half an ACK for each of them: every second packet is acknowledged.
 
-    So it is where ACKs need not wait behind data. In one queue they come in bunches, and both lines are idle at times
-    (Zhang, Shenker, Clark: Observations on the Dynamics of a Congestion Control Algorithm, SIGCOMM 1991).
+    So it is where ACKs need not wait behind data. In one queue they come in bunches, and both lines were idle at times
+    (Zhang, Shenker, Clark: Observations on the Dynamics of a Congestion Control Algorithm, SIGCOMM 1991): the flows had
+    less than 99 % of it. Hosts that pace, as Linux's do over fq, send no bunch for a bunch.
     """
     sent = {"duration_ns": 8 * S, **window(1000)}
     flows = [flow("there", "a", "b", [0, 1, 2], **sent), flow("back", "b", "a", [2, 1, 0], **sent)]
@@ -145,7 +146,7 @@ def test_a_flow_against_its_own_reverse_direction_shares_each_line_with_acks(tmp
     lanes = [("a", "r", FAST), ("r", "s", LINE), ("s", "b", FAST)]
     run = run_of(network_plan(lanes, flows, mtu=MTU), tmp_path / "fifo")
     for number in range(2):
-        assert 0.9 * theory < run.goodput_bps(4, 7, number) < 0.99 * theory
+        assert run.goodput_bps(4, 7, number) == pytest.approx(theory, rel=3e-3)
     alone = run_of(network_plan(lanes, flows[:1], mtu=MTU), tmp_path / "alone")
     assert alone.goodput_bps(4, 7) == pytest.approx(FULL_BPS, rel=1e-3)
 
