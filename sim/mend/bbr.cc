@@ -138,7 +138,7 @@ uint64_t Bbr::product(uint64_t bandwidth, uint64_t gain) const
 // bbr_quantization_budget: room for bursts at the sender, the receiver, and between.
 uint64_t Bbr::with_bursts(const TcpSocketState &tcb, uint64_t segments) const
 {
-	const uint64_t window = (segments + 3 * BurstSegments(tcb) + 1) & ~uint64_t{1};
+	const uint64_t window = (segments + 3 * uint64_t{BurstSegments(tcb)} + 1) & ~uint64_t{1};
 	return mode_ == Mode::PROBE_BW && phase_ == 0 ? window + 2 : window;
 }
 
