@@ -8,7 +8,7 @@ at which hosts send vary by one packet's time on the line (`send_jitter`): witho
 seeds change nothing. The three lines of the parking lot differ by a hundredth: between busy lines of exactly the same
 rate a packet meets the next queue always at the same point of its cycle, and which point it is differs between the
 worlds. Two worlds agree if the means are within 10 % of each other, or if their error bars meet (95 %).
-All of it takes hours: what was measured is kept in a file, seed by seed, and the next call goes on.
+All of it takes half an hour: what was measured is kept in a file, seed by seed, and the next call goes on.
 """
 
 from __future__ import annotations
