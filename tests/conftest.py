@@ -10,6 +10,7 @@ import fcntl
 import os
 import shutil
 import signal
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,8 +27,11 @@ HERE = Path(__file__).resolve().parent
 LAB = "servers"  # the fixture that is the lab
 CHEAP = {"engine", "no_kernel"}  # shared fixtures that each worker may well make for itself
 CLONE_NEWNS = 0x00020000
+MS_BIND = 0x1000
 MS_REC_PRIVATE = 0x4000 | 0x40000
 OWN_FOLDERS = ("/dev/shm", "/run/netns")
+NULL = Path(os.devnull)
+NULL_FOR_ALL = stat.S_IFCHR | 0o666
 
 
 def _worker(config: pytest.Config) -> str:
@@ -51,6 +55,18 @@ def pytest_configure(config: pytest.Config) -> None:
     for folder in OWN_FOLDERS:
         Path(folder).mkdir(exist_ok=True)
         libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, None)
+    # One to which no other process of root's can do anything: a machine of CI was met whose /dev/null only root opened.
+    own = Path(OWN_FOLDERS[0]) / "null"
+    os.mknod(own, NULL_FOR_ALL, os.makedev(1, 3))
+    own.chmod(0o666)
+    libc.mount(os.fsencode(own), os.fsencode(NULL), None, MS_BIND, None)
+    own.unlink()
+
+
+def pytest_report_header() -> list[str]:
+    """What of this machine is not as everywhere."""
+    mode = NULL.stat().st_mode
+    return [] if mode == NULL_FOR_ALL else [f"{NULL} of this machine is {stat.filemode(mode)}: not for all users"]
 
 
 def _mark(item: pytest.Item) -> None:
@@ -143,3 +159,11 @@ def only_marked_tests_boot(request: pytest.FixtureRequest, no_kernel: Path) -> I
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(no_kernel))
         yield
+
+
+@pytest.fixture(autouse=True)
+def null_stays_open_to_all() -> Iterator[None]:
+    """A test after which ordinary users cannot open /dev/null fails itself, not those after it."""
+    before = NULL.stat().st_mode
+    yield
+    assert (after := NULL.stat().st_mode) == before, f"{NULL}: {stat.filemode(before)} became {stat.filemode(after)}"
