@@ -10,7 +10,7 @@ ndt7.py               ndt7 of M-Lab: the server's archived result, or what a cli
 netperf.py            netperf's result: TCP_STREAM, TCP_MAERTS, UDP_STREAM and TCP_RR as tables
 nuttcp.py             nuttcp's result, over TCP or UDP: plain, with `-i`, or `-fparse`
 perfsonar_archive.py  perfSONAR's archive (OpenSearch)
-ping.py               ping of Linux, BSD, macOS, busybox, Windows in any language, and Cisco
+ping.py               ping of Linux, BSD, macOS, busybox, Windows in any language, Cisco, RouterOS
 pscheduler.py         pScheduler's results (throughput, rtt, latency, trace)
 ripe_atlas.py         RIPE Atlas: results of traceroutes and pings, as the API gives them or one a line
 scamper.py            scamper's JSON (`sc_warts2json`, `scamper -O json`), CAIDA's: its traceroutes and pings

@@ -1,4 +1,4 @@
-"""ping of Linux, BSD, macOS, busybox, Windows in any language, and Cisco: the least round trip, and what was lost."""
+"""ping of Linux, BSD, macOS, busybox, Windows in any language, Cisco, RouterOS: least round trip, and what was lost."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ _COUNT = re.compile(
 )
 _WINDOWS = re.compile(r"=\s*(\d{1,9})[^=\d]{1,20}=\s*(\d{1,9})[^=\d]{1,20}=\s*(\d{1,9})\s*\(\d+\s?%")
 _CISCO = re.compile(r"\((\d{1,7})/(\d{1,7})\)(?:, round-trip min/avg/max = (\d{1,7})/)?")
+_ROUTEROS = re.compile(
+    r"\bsent=(\d{1,9}) received=(\d{1,9}) packet-loss=\d{1,3}%(?: min-rtt=((?:\d{1,6}(?:s|ms|us))+))?"
+)
+_PART = re.compile(r"(\d+)(s|ms|us)")  # 12ms213us
+_PART_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3}
 _FPING = re.compile(r"xmt/rcv/%loss = (\d{1,9})/(\d{1,9})/")
 _TARGET = re.compile(r"^(?:(?:PING6?|\S+.*?) )?(\S+?) ?[\[(]([0-9A-Fa-f.:]+)[\])]", re.MULTILINE)
 
@@ -41,6 +46,7 @@ def read_ping(file: Path) -> PathEvidence:
         for below, ms in _TIME.findall(line)[-1:]
     ]
     least, windows = _LEAST.search(text), _WINDOWS.search(text)
+    routeros = [*_ROUTEROS.finditer(text)][-1:]  # below each screen of lines, of all up to there
     count = _COUNT.search(text) or _FPING.search(text)
     cisco = _CISCO.search(text) if "Success rate" in text else None
     sent, got = len(times), len(times)
@@ -50,9 +56,12 @@ def read_ping(file: Path) -> PathEvidence:
         sent, got = int(windows[1]), int(windows[2])
     elif cisco:
         sent, got = int(cisco[2]), int(cisco[1])
+    elif routeros:
+        sent, got = int(routeros[0][1]), int(routeros[0][2])
     told = [
         *([plain_number(least[1].replace(",", "."))] if least else times),
         *([float(cisco[3])] if cisco and cisco[3] else []),
+        *(sum(int(n) * _PART_MS[unit] for n, unit in _PART.findall(each[3])) for each in routeros if each[3]),
     ]
     known = [ms for ms in told if ms > 0]
     if not known or not sent:
@@ -66,7 +75,7 @@ def read_ping(file: Path) -> PathEvidence:
 
 _LIKE = re.compile(
     r"^PING6? |packets transmitted, |\bicmp_seq=|[=<]\s?\d+ ?[^\s\d=<]{1,6} +TTL=|xmt/rcv/%loss = "
-    r"|Success rate is \d+ percent|^Ping\w* .*[\[(]",
+    r"|Success rate is \d+ percent|\bsent=\d+ received=\d+ packet-loss=|^Ping\w* .*[\[(]",
     re.MULTILINE,
 )
 READER = Reader("ping", "what ping prints", _LIKE.search, read_ping)
