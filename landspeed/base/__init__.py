@@ -11,7 +11,7 @@ foreign_units.py  Units of another kind that people write for a rate or a size, 
 json_form.py      Dataclasses as plain values of JSON and back, strictly: nothing unknown or missing
 limits.py         Words for what limits a transfer, with a sentence each
 log.py            Logs of what is decided and started: standard logging, a logger for each module
-loss_units.py     Losses as a scenario file has them: a share, every N-th packet, the next N packets
+loss_units.py     Losses as a scenario file has them: a share, every N-th packet, errors of bits
 near.py           Words that may have been meant by one that is not known
 places.py         Paths of the folders beside the package that are not Python
 progress.py       State of a run while it goes on, and its text

@@ -1,7 +1,8 @@
-"""Losses as a scenario file has them: a share, every N-th packet, the next N packets."""
+"""Losses as a scenario file has them: a share, every N-th packet, errors of bits, the next N packets."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, cast
 
@@ -13,6 +14,7 @@ from landspeed.base.units import PACKETS, PROBABILITY, Quantity, UnitError, as_t
 
 MAX_LOST_PACKETS = 10**6
 MAX_LOSS_PERIOD = 10**9
+MAX_BIT_ERROR_RATE = 1e-3  # of a frame of 1500 B, 6 of a million arrive
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,24 @@ class PeriodicLoss(float):
         return made
 
 
+class BitErrors(float):
+    """Loss by errors of bits: as a share, what an unending frame loses; `rate` is the share of bits in error."""
+
+    rate: float
+
+    def __new__(cls, rate: float) -> BitErrors:
+        """The loss at a rate of errors."""
+        made = super().__new__(cls, 1.0)
+        made.rate = rate
+        return made
+
+    def of_frames(self, frame_bytes: int) -> float:
+        """The share of frames of this length with a bit in error, each bit for itself: 1 − (1 − rate)^bits."""
+        return -math.expm1(8 * frame_bytes * math.log1p(-self.rate))
+
+
 class LossShareQuantity(Quantity):
-    """Pydantic annotation: a probability, or a PeriodicLoss, `{every: 1000}`."""
+    """Pydantic annotation: a probability, a PeriodicLoss, `{every: 1000}`, or BitErrors, `{bit_error_rate: 1e-12}`."""
 
     def __init__(self) -> None:
         """Up to every packet."""
@@ -74,18 +92,31 @@ class LossShareQuantity(Quantity):
         if not isinstance(value, dict):
             return super()._checked(value)
         given = cast("dict[str, Any]", value)
-        right = f"write loss: {{every: 1000}}, a whole number of packets from 2 to {MAX_LOSS_PERIOD}"
-        if given.keys() != {"every"}:
-            raise UnitError("a loss that is a mapping has the one key 'every'", right)
-        every = given["every"]
-        if isinstance(every, bool) or not isinstance(every, int) or not 2 <= every <= MAX_LOSS_PERIOD:
-            raise UnitError(f"'{every}' is not a period of losses", right)
-        return PeriodicLoss(every)
+        if given.keys() not in ({"every"}, {"bit_error_rate"}):
+            what = "a loss that is a mapping has the one key 'every' or 'bit_error_rate'"
+            raise UnitError(what, "write loss: {every: 1000} or loss: {bit_error_rate: 1e-12}")
+        (number,) = given.values()
+        if "every" in given:
+            if isinstance(number, bool) or not isinstance(number, int) or not 2 <= number <= MAX_LOSS_PERIOD:
+                right = f"write loss: {{every: 1000}}, a whole number of packets from 2 to {MAX_LOSS_PERIOD}"
+                raise UnitError(f"'{number}' is not a period of losses", right)
+            return PeriodicLoss(number)
+        try:  # of YAML 1.1, 1e-12 is text: it asks for a point
+            rate = math.nan if isinstance(number, bool) else float(number)
+        except (TypeError, ValueError):
+            rate = math.nan
+        if not 0 < rate <= MAX_BIT_ERROR_RATE:
+            right = f"write loss: {{bit_error_rate: 1e-12}}, a number above 0, up to {MAX_BIT_ERROR_RATE:g}"
+            raise UnitError(f"'{number}' is not a share of bits in error", right)
+        return BitErrors(rate)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         every = {"type": "integer", "minimum": 2, "maximum": MAX_LOSS_PERIOD}
         period = {"type": "object", "properties": {"every": every}, "required": ["every"]}
-        return {"anyOf": [quantity_schema(PROBABILITY), {**period, "additionalProperties": False}]}
+        rate = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_BIT_ERROR_RATE}
+        errors = {"type": "object", "properties": {"bit_error_rate": rate}, "required": ["bit_error_rate"]}
+        mappings = [{**each, "additionalProperties": False} for each in (period, errors)]
+        return {"anyOf": [quantity_schema(PROBABILITY), *mappings]}
 
 
 LossShare: TypeAlias = Annotated[float, LossShareQuantity()]

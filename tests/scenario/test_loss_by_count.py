@@ -82,7 +82,7 @@ def test_the_plan_counts_and_netem_waits_for_the_transfer(tmp_path: Path) -> Non
 
 
 BAD = {
-    "another key": ("loss: {each: 3}", "{each", "has the one key 'every'", "loss: {every: 1000}"),
+    "another key": ("loss: {each: 3}", "{each", "has the one key 'every' or", "loss: {every: 1000} or"),
     "a unit": ("loss: {every: 3 packets}", "{every", "is not a period", "a whole number"),
     "every packet": ("loss: {every: 1}", "{every", "'1' is not a period", "from 2 to"),
     "bursts": ("loss: {every: 9}, loss_burst: 3", "{every", "loss_burst leaves packets to chance", "link of its own"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from landspeed.base.loss_units import PeriodicLoss
+from landspeed.base.loss_units import BitErrors, PeriodicLoss
 from landspeed.base.units import SIZE, format_exact, format_probability
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
@@ -165,6 +165,9 @@ def _bursts(link: LinkSection, where: KeyPath) -> Iterator[Fault]:
         burst, key = _given(link, where, "loss_burst", direction)
         if burst is None:
             continue
+        if isinstance(loss, BitErrors):
+            yield Fault(key, "bits in error come each for itself", "remove it, or write loss: 0.1 %", at_key=True)
+            return
         if loss == 0 and (key[-2] == "reverse" or not any(losses.values())):
             yield Fault(key, "bursts of losses, and no loss", "add loss: 0.1 %, the mean over all packets", at_key=True)
             return
@@ -182,9 +185,15 @@ def _bursts(link: LinkSection, where: KeyPath) -> Iterator[Fault]:
 
 
 def _periods(scenario: ScenarioFile, link: LinkSection, where: KeyPath) -> Iterator[Fault]:
-    """Refuse what cannot stand beside a loss of every N-th packet: it would count otherwise, or draw other numbers."""
+    """Refuse what cannot stand beside a loss of every N-th packet: it would count otherwise, or draw other numbers.
+
+    Errors of bits need packets too: of a super-packet they would lose 120 at once.
+    """
     for direction in ("forward", "reverse"):
         loss, key = _given(link, where, "loss", direction)
+        if isinstance(loss, BitErrors) and scenario.fidelity != "packets":
+            yield Fault(key, "a loss by errors of bits needs packets, one by one", "write fidelity: packets")
+            return
         if not isinstance(loss, PeriodicLoss):
             continue
         beside = [other for other in BESIDE_PERIODS if _given(link, where, other, direction)[0]]

@@ -94,7 +94,8 @@ class DirectionSection(Section):
     loss: LossShare | None = Field(
         None,
         description="Probability that a packet is lost; or `{every: N}`: each N-th packet is, counted from the start "
-        "of the transfer",
+        "of the transfer; or `{bit_error_rate: 1e-12}`: as many as full frames (where no data goes, acknowledgments) "
+        "with their framing have a bit in error",
     )
     loss_burst: float | None = Field(
         None,

@@ -61,15 +61,15 @@ def planned_routes(scenario: ScenarioFile) -> list[FlowRoutes]:
     ]
 
 
-def lanes_passed(scenario: ScenarioFile, routes: list[FlowRoutes]) -> list[list[Lane]]:
-    """The directions of links that a flow's packets pass, there and back: of each route of each flow."""
-    edges, found = edges_of(scenario), list[list[Lane]]()
+def lanes_passed(scenario: ScenarioFile, routes: list[FlowRoutes]) -> list[tuple[list[Lane], list[Lane]]]:
+    """The directions of links that a flow's packets pass, (there, back): of each route of each flow."""
+    edges, found = edges_of(scenario), list[tuple[list[Lane], list[Lane]]]()
     ends = [(flow.from_, flow.to) for flow in scenario.flows] or [(scenario.path[0].from_, scenario.path[-1].to)]
     for (source, target), each in zip(ends, routes, strict=True):
         for route, back in ((each.first, each.back), (each.second, None)):
             if route is not None:
                 returned = route[::-1] if back is None else back
-                found.append([*lanes_of(edges, source, route), *lanes_of(edges, target, returned)])
+                found.append((lanes_of(edges, source, route), lanes_of(edges, target, returned)))
     return found
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from landspeed.base.errors import Problem, ScenarioError
-from landspeed.base.loss_units import PeriodicLoss
+from landspeed.base.loss_units import BitErrors, PeriodicLoss
 from landspeed.base.units import TIME, QueueSize, format_exact
 from landspeed.scenario.file.checks import own_queue
 from landspeed.scenario.file.disciplines import Discipline, check_parameters, resolve
@@ -242,9 +242,15 @@ def _checked(
 
 
 def _links(
-    loaded: LoadedScenario, seed: int, events: list[Event], ways: list[list[Lane]], problems: list[Problem]
+    loaded: LoadedScenario,
+    seed: int,
+    events: list[Event],
+    passed: list[tuple[list[Lane], list[Lane]]],
+    problems: list[Problem],
 ) -> list[Link]:
     scenario = loaded.scenario
+    ways = [[*there, *back] for there, back in passed]
+    only_back = {lane for _, back in passed for lane in back} - {lane for there, _ in passed for lane in there}
     directions = [
         (_direction_keys(scenario, k, reverse=False), _direction_keys(scenario, k, reverse=True))
         for k in scenario.all_links
@@ -265,7 +271,8 @@ def _links(
         mtu = max(min(mtus[each] for each, _ in way) for way in passing)
         made: list[Direction] = []
         for name, direction in zip(("forward", "reverse"), pair, strict=True):
-            here = _Place(loaded, index, name, mtu, ph.FRAMING_BYTES[framing], rtt_ns)
+            largest = ph.ack_bytes(scenario.ip) if (index, name == "forward") in only_back else mtu
+            here = _Place(loaded, index, name, mtu, largest, ph.FRAMING_BYTES[framing], rtt_ns)
             touching = [event for event in events if event.link == index and name in event.directions]
             made.append(_direction(here, direction, seed, touching, problems))
         links.append(
@@ -293,6 +300,7 @@ class _Place:
     index: int
     direction: str
     path_mtu: int
+    packet_bytes: int  # of what mostly goes here: the path's MTU, or an acknowledgment
     framing_bytes: int
     rtt_ns: int
 
@@ -320,12 +328,15 @@ def _direction(
         for key, what, right in check_parameters(parameters, queue, direction.rate_bps, largest):
             where = (*here.key("discipline"), discipline, key)
             _add(problems, here.loaded.problem(where, f"{what} ({here.direction})", right))
-    packet_limit = direction.plain.get("packet_limit")
+    plain = dict(direction.plain)
+    if isinstance(loss := plain.get("loss"), BitErrors):
+        plain["loss"] = loss.of_frames(here.packet_bytes + framing)
+    packet_limit = plain.get("packet_limit")
     if packet_limit is not None:
-        made: Trace | None = direction.plain.get("trace")
+        made: Trace | None = plain.get("trace")
         delays, rates = ((made and each) or [] for each in ((made and made.delay_ns), (made and made.rate_bps)))
         longest = max([direction.delay_ns, *delays, *(event.delay_ns or 0 for event in events)])
-        longest += direction.plain.get("jitter_ns", 0)
+        longest += plain.get("jitter_ns", 0)
         fastest = max([direction.rate_bps, *rates, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
         needed = ph.packets_needed(fastest, longest, queue, mtu, framing)
         if packet_limit < needed:
@@ -343,7 +354,7 @@ def _direction(
         discipline=discipline,
         parameters=parameters,
         seed=direction_seed(seed, here.index, here.direction),
-        **direction.plain,
+        **plain,
     )
 
 
