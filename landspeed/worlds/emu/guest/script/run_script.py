@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import resource
-import select
 import shutil
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -19,7 +16,7 @@ from landspeed.worlds.emu.guest.consoles import consoles
 from landspeed.worlds.emu.guest.files import OUT, mount_hosts
 from landspeed.worlds.emu.guest.job import Job
 from landspeed.worlds.emu.guest.network import namespaces
-from landspeed.worlds.emu.guest.script.describe import SAMPLERS
+from landspeed.worlds.emu.guest.script import beside
 from landspeed.worlds.emu.guest.script.written_files import WrittenFiles
 from landspeed.worlds.emu.guest.spin_cost import let_time_pass
 
@@ -28,7 +25,7 @@ PROGRAMS = HERE / "programs"  # that stand before the distribution's, where it h
 REFUSED = ("xterm", "gnome-terminal", "xhost", "wireshark", "firefox", "chromium")
 FOUND = "/run/programs"  # first in the search path
 OWN = {  # a name in it → one of PROGRAMS, if the distribution has that name
-    **{name: name for name in ("tc", "ovs-vsctl", "ovs-testcontroller")},
+    **{name: name for name in ("tc", "ovs-ofctl", "ovs-vsctl", "ovs-testcontroller")},
     **dict.fromkeys(("cgcreate", "cgdelete"), "without-cpuset"),
 }
 CPUINFO = "/run/cpuinfo"
@@ -53,6 +50,8 @@ def run_script(job: Job) -> dict[str, Any]:
     _find_programs()
     _mount_cgroups()
     _complete_system()
+    if job.modules:
+        _show_config(Path(job.modules[0]).parents[1] / "config")
     resource.setrlimit(resource.RLIMIT_NOFILE, OPEN_FILES)
     python = os.path.dirname(job.command[0])  # noqa: PTH120 (whose folder has `mn`, too)
     environment = {**os.environ, **ROOT_HAS, **job.environment, "PATH": f"{FOUND}:{python}:{os.environ['PATH']}"}
@@ -64,7 +63,7 @@ def run_script(job: Job) -> dict[str, Any]:
         began_ns = time.monotonic_ns()
         status = _run(job, environment, out, err)
         took_ns = time.monotonic_ns() - began_ns
-        _end_samplers()
+        beside.end_all()
     return {"status": status, "script": {"virtual_s": took_ns / 1e9, "files": files.keep()}}
 
 
@@ -103,13 +102,11 @@ def _complete_system() -> None:
     namespaces.mount(CPUINFO, "/proc/cpuinfo", "none", namespaces.MS_BIND)
 
 
-def _end_samplers() -> None:
-    """End the samples of nets that the script did not stop, and wait until they are written."""
-    for name in os.listdir(SAMPLERS) if os.path.isdir(SAMPLERS) else ():  # noqa: PTH112, PTH208
-        with contextlib.suppress(OSError):  # the script ended it
-            sampler = os.pidfd_open(int(name))
-            signal.pidfd_send_signal(sampler, signal.SIGTERM)
-            select.select([sampler], [], [])
+def _show_config(config: Path) -> None:
+    """Show the kernel's configuration where distributions have it, and scripts look for it."""
+    if config.exists() and os.path.isdir("/boot"):  # noqa: PTH112
+        namespaces.mount("landspeed", "/boot", "tmpfs")
+        os.symlink(config, f"/boot/config-{os.uname().release}")  # noqa: PTH211
 
 
 def _run(job: Job, environment: dict[str, str], out: IO[bytes], err: IO[bytes]) -> int:
