@@ -13,6 +13,7 @@ from landspeed.judge.sockets.series import SocketSamples
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.worlds.emu.evidence_decoding import packet_ends
+from landspeed.worlds.emu.guest.script import run_script
 from landspeed.worlds.emu.script_net import as_scenario, explained
 from tests.support.command import landspeed
 
@@ -292,6 +293,39 @@ def test_evidence_has_every_packet_also_of_a_net_that_is_never_stopped(tmp_path:
         assert "qdisc netem fffe: dev h1-eth0" in (folder / "settings-h1-before.txt").read_text()
     after = (run / "nets" / "0" / "evidence" / "settings-h1-after.txt").read_text()
     assert "10.0.0.2 dev h1-eth0 lladdr" in after
+
+
+MNEXEC_LAB = """
+import os, sys
+os.symlink(sys.argv[1], "/usr/local/bin/mnexec")  # before the distribution's
+from mininet.net import Mininet
+from mininet.node import CPULimitedHost
+from mininet.nodelib import LinuxBridge
+from mininet.topo import SingleSwitchTopo
+
+net = Mininet(SingleSwitchTopo(2), switch=LinuxBridge, controller=None, host=CPULimitedHost)
+net["h1"].setCPUFrac(0.5)
+net.start()
+print("dropped", net.pingAll())
+h1 = net["h1"]
+print("popen", h1.popen("pwd; ip -o link | wc -l; ls /sys/class/net", shell=True, cwd="/usr").communicate()[0])
+print("pexec", h1.pexec("sh", "-c", "exit 7")[2], "priority", h1.cmd("mnexec -r 5 chrt -p 0").split()[-1])
+print("group", h1.cmd("grep -o cpu.*/h1 /proc/self/cgroup"), "open", h1.cmd("mnexec -c ls /proc/self/fd").split())
+net.stop()
+"""
+
+
+@pytest.mark.guest
+def test_a_system_without_a_package_of_mininet_has_its_mnexec(tmp_path: Path) -> None:
+    (tmp_path / "lab.py").write_text(MNEXEC_LAB)
+    program = Path(run_script.__file__).parent / "programs" / "mnexec"
+    done = landspeed("mn", "--out", tmp_path / "out", "lab.py", program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "dropped 0.0" in done.stdout
+    assert r"popen b'/usr\n2\nh1-eth0\nlo\n'" in done.stdout
+    assert "pexec 7 priority 5" in done.stdout
+    assert "cpu,cpuacct:/h1" in done.stdout
+    assert "open ['0', '1', '2', '3']" in done.stdout  # 3 is of ls, which reads the folder
 
 
 @pytest.mark.guest

@@ -31,6 +31,8 @@ OWN = {  # a name in it → one of PROGRAMS, if the distribution has that name
 CPUINFO = "/run/cpuinfo"
 CGROUPS = "/sys/fs/cgroup"
 ROOT_HAS = {"SHELL": "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh", "USER": "root", "LOGNAME": "root"}  # noqa: PTH110
+# The modules of tunnels would give each node five interfaces, such as gre0, which no machine has before it asks.
+NO_TUNNELS = "/proc/sys/net/core/fb_tunnels_only_for_init_net"
 STDIN = f"{OUT}/stdin"  # of the script, if the host has one for it
 # Programs take a clock near 0 for one that they have not read yet. Open vSwitch counts the processor's cores only every
 # 10 s, from 0 on, and until then has none to handle what its datapath asks: all first packets are lost.
@@ -43,6 +45,8 @@ OPEN_FILES = (1024, 524_288)
 
 def run_script(job: Job) -> dict[str, Any]:
     """Run the job's command; its exit status, the virtual time it took, and how many files it wrote."""
+    with open(NO_TUNNELS, "w") as setting:  # noqa: PTH123
+        setting.write("2")
     for module in job.modules:
         namespaces.load_module(module)
     mount_hosts([])
@@ -74,8 +78,7 @@ def _find_programs() -> None:
     links |= {name: PROGRAMS / program for name, program in OWN.items() if shutil.which(name)}
     if "ovs-testcontroller" in links and not shutil.which("controller"):
         links["controller"] = links["ovs-testcontroller"]  # what Mininet's class Controller starts
-    if not shutil.which("vconfig"):
-        links["vconfig"] = PROGRAMS / "vconfig"
+    links |= {name: PROGRAMS / name for name in ("mnexec", "vconfig") if not shutil.which(name)}
     for name, program in links.items():
         os.symlink(program, f"{FOUND}/{name}")  # noqa: PTH211
 
