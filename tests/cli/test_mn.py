@@ -297,7 +297,8 @@ def test_evidence_has_every_packet_also_of_a_net_that_is_never_stopped(tmp_path:
 
 MNEXEC_LAB = """
 import os, sys
-os.symlink(sys.argv[1], "/usr/local/bin/mnexec")  # before the distribution's
+os.unlink("/usr/bin/mnexec")
+os.symlink(sys.argv[1], "/usr/bin/mnexec")  # instead of the distribution's
 from mininet.net import Mininet
 from mininet.node import CPULimitedHost
 from mininet.nodelib import LinuxBridge

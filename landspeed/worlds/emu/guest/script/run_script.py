@@ -26,6 +26,7 @@ REFUSED = ("xterm", "gnome-terminal", "xhost", "wireshark", "firefox", "chromium
 FOUND = "/run/programs"  # first in the search path
 OWN = {  # a name in it → one of PROGRAMS, if the distribution has that name
     **{name: name for name in ("tc", "ovs-ofctl", "ovs-vsctl", "ovs-testcontroller")},
+    "mnexec": "quick-mnexec",
     **dict.fromkeys(("cgcreate", "cgdelete"), "without-cpuset"),
 }
 CPUINFO = "/run/cpuinfo"
