@@ -45,6 +45,17 @@ def add_mn(made: Parser) -> None:
         action="store_true",
         help="sample every socket and link, and write report.html into the run's folder",
     )
+    made.add_argument(
+        "--evidence",
+        action="store_true",
+        help="keep captures of every host's links (pcap, for Wireshark), and the nodes' settings before and after",
+    )
+    made.add_argument(
+        "--capture",
+        choices=("first", "full"),
+        default="first",
+        help="captures with --evidence: the first 20 MB of each, or whole (default: first)",
+    )
     made.add_argument("--quiet", action="store_true", help="no progress, and nothing printed but by the script")
     with_world_options(made, "mn")
 
@@ -52,7 +63,7 @@ def add_mn(made: Parser) -> None:
 def do_mn(parsed: argparse.Namespace) -> int:
     """Returns the script's own exit status."""
     from landspeed.base.failures import RunFailed
-    from landspeed.worlds.emu.mininet import Script, new_run_folder, run_script
+    from landspeed.worlds.emu.mininet import Script, finish_captures, new_run_folder, run_script
     from landspeed.worlds.emu.options import EmuOptions
 
     words: list[str] = parsed.program
@@ -73,6 +84,7 @@ def do_mn(parsed: argparse.Namespace) -> int:
         line_bps=None if parsed.line == "none" else values.rate(parsed.line, "--line"),
         tell=parsed.explain or parsed.as_scenario is not None,
         sample=parsed.report,
+        evidence=parsed.capture if parsed.evidence else "",
         stdin=_given_input(),
     )
     folder = new_run_folder(script, parsed.out)
@@ -87,6 +99,12 @@ def do_mn(parsed: argparse.Namespace) -> int:
         copier.copy()
     if script.tell or script.sample:
         _tell_nets(parsed, folder)
+    if script.evidence:
+        captures = finish_captures(folder)
+        if not parsed.quiet:
+            places = sorted({str(each.parent) for each in captures})
+            told = f"{sum(captures.values())} packets in {len(captures)} captures: {', '.join(places)}"
+            print(f"landspeed: evidence: {told if captures else 'the script started no net'}", file=sys.stderr)
     if not parsed.quiet:
         told = outcome.guest.script
         print(f"landspeed: {told.virtual_s:.3f} s of virtual time; kept in {folder}", file=sys.stderr)

@@ -1,13 +1,14 @@
 """Mininet's own tests in the guest, unmodified: which pass, which are skipped by themselves, which fail and why.
 
 `python -m tests.bench.mininet_own FOLDER [FILE…] [--twice]` prints the table of docs/how-to/mininet.md. FOLDER has
-Mininet's source: a clone at the tag 2.3.0d6, or what `apt-get source mininet` unpacks. Exit status 1 if one fails
-that is not in `REASONS`, or if two outputs differ.
+Mininet's source, such as `apt-get source mininet` unpacks (version 2.3.0); its tests run with the modules beside them.
+Exit status 1 if one fails that is not in `REASONS`, or if two outputs differ.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from tests.support.command import landspeed
 
-BEGIN = re.compile(r"^(test\w+) \(([\w.]+)\)", re.MULTILINE)
+BEGIN = re.compile(r"^(test\w+) \((?:__main__\.)?([\w.]+)\)", re.MULTILINE)
 END = re.compile(r"(?:^|\s)(ok|FAIL|ERROR|skipped ['\"].*['\"])$", re.MULTILINE)
 CPU = "computing takes no virtual time, so nothing limits it"
 USER_SWITCH = "its program, the reference user switch, is in no distribution"
@@ -33,15 +34,24 @@ REASONS = {
     "testClusterPingAll": "it wants other machines by ssh",
 }
 """Test → why it cannot pass."""
+BEGINNING = """
+import os, runpy, sys
+sys.argv = sys.argv[1:]
+sys.path[0] = os.getcwd()
+os.environ["PATH"] = os.environ["PYTHONPATH"].split(":")[1] + "/bin:" + os.environ["PATH"]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""What begins a file of tests: `mn` is that of the source, too."""
 LONG = ("test_tree1024",)  # left out unless named: more than an hour
 
 
 @dataclass(frozen=True)
 class OwnTest:
-    """Result of a test: "ok", "FAIL", "ERROR", or "skipped" and its own words."""
+    """Result of a test: "ok", "FAIL", "ERROR", or "skipped" and its own words; `place` is its class and its name."""
 
     name: str
     result: str
+    place: str = ""
 
 
 def results(said: str) -> list[OwnTest]:
@@ -51,15 +61,30 @@ def results(said: str) -> list[OwnTest]:
     found: list[OwnTest] = []
     for begin, end in zip(begins, ends, strict=True):
         ended = END.search(said, begin.end(), end)
-        found.append(OwnTest(begin[1], ended[1] if ended else "not ended"))
+        found.append(OwnTest(begin[1], ended[1] if ended else "not ended", begin[2]))
     return found
 
 
 def run(file: Path, out: Path) -> tuple[list[OwnTest], str]:
-    """Run a file of tests; what each became, and both outputs."""
-    done = landspeed(
-        "mn", "--quiet", "--out", out, "--time-limit", 36_000, file.name, "-v", cwd=file.parent, timeout=None
-    )
+    """Run a file of tests; what each became, and both outputs.
+
+    A test that cannot pass may leave its net to the next ones: those that fail after it run once more without it.
+    """
+    found, said = run_tests(file, out)
+    failed = [each.place for each in found if each.result in ("FAIL", "ERROR") and each.name not in REASONS]
+    if failed and any(each.result in ("FAIL", "ERROR") and each.name in REASONS for each in found):
+        again, more = run_tests(file, out, *failed)
+        results_again = {each.place: each for each in again}
+        found, said = [results_again.get(each.place, each) for each in found], said + more
+    return found, said
+
+
+def run_tests(file: Path, out: Path, *names: str) -> tuple[list[OwnTest], str]:
+    """Run all tests of a file, or some, in one guest."""
+    (out / "begin.py").write_text(BEGINNING)
+    words = ("mn", "--quiet", "--out", out, "--time-limit", 36_000, out / "begin.py", file.name, "-v", *names)
+    environment = {**os.environ, "PYTHONPATH": str(file.parents[2])}
+    done = landspeed(*words, cwd=file.parent, env=environment, timeout=None)
     told = done.stderr.partition("\n======")[0]  # after it come the tracebacks, which name tests once more
     return results(told), done.stdout + done.stderr
 
@@ -85,9 +110,10 @@ def main() -> int:
     parser.add_argument("files", nargs="*", help="such as test_hifi (default: all)")
     parser.add_argument("--twice", action="store_true", help="see that both outputs are the same")
     parsed = parser.parse_args()
+    folder = parsed.folder.resolve()
     files = [
-        *sorted(parsed.folder.glob("mininet/test/test_*.py")),
-        *sorted(parsed.folder.glob("examples/test/test_*.py")),
+        *sorted(folder.glob("mininet/test/test_*.py")),
+        *sorted(folder.glob("examples/test/test_*.py")),
     ]
     wanted = [each for each in files if each.stem in parsed.files or (not parsed.files and each.stem not in LONG)]
     all_fine = bool(wanted)

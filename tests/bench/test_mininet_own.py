@@ -22,11 +22,11 @@ testLink (__main__.testWalkthrough.testLink) ... FAIL
 def test_each_test_has_its_result() -> None:
     skipped = "skipped 'Github is not reachable; cannot download Pox'"
     assert results(SAID) == [
-        OwnTest("testBasic", "ok"),
-        OwnTest("testRemoteController", skipped),
-        OwnTest("testPing", "ok"),
-        OwnTest("testSwitches", "ERROR"),
-        OwnTest("testLink", "FAIL"),
+        OwnTest("testBasic", "ok", "testWalkthrough.testBasic"),
+        OwnTest("testRemoteController", skipped, "testWalkthrough.testRemoteController"),
+        OwnTest("testPing", "ok", "testNets.testPing"),
+        OwnTest("testSwitches", "ERROR", "testWalkthrough.testSwitches"),
+        OwnTest("testLink", "FAIL", "testWalkthrough.testLink"),
     ]
     told, fine = row(Path("mininet/test/test_walkthrough.py"), results(SAID))
     assert told == (

@@ -12,6 +12,8 @@ from landspeed.cli.main import split_program
 from landspeed.judge.sockets.series import SocketSamples
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.resolve.resolve import make_plan
+from landspeed.worlds.emu.evidence_decoding import packet_ends
+from landspeed.worlds.emu.guest.script import run_script
 from landspeed.worlds.emu.script_net import as_scenario, explained
 from tests.support.command import landspeed
 
@@ -79,6 +81,26 @@ def test_a_net_is_explained_with_what_is_odd_about_it() -> None:
     assert "h1 to h2: round-trip time 110.000 ms by the delays alone, slowest line 10.00 Mbit/s, BDP 137500 B" in told
 
 
+def test_what_htb_netem_and_a_policer_do_is_told() -> None:
+    slow = end("h1", "h1-eth0", 1000, 0.01, "10Mbit")
+    slow["qdiscs"][0]["options"] = {"r2q": 10}  # pyright: ignore[reportIndexIssue,reportArgumentType]
+    fast = end("s1", "s1-eth1", 1000, 0.01, "1Gbit") | {"tso": False}
+    fast["qdiscs"][0]["options"] = {"r2q": 10}  # pyright: ignore[reportIndexIssue,reportArgumentType]
+    fast["filters"] = ["action order 1:  police 0x1 rate 10Mbit burst 20Kb mtu 2Kb action drop overhead 0b"]
+    net = {"hosts": [], "switches": ["s1"], "links": [{"ends": [slow, fast]}]}
+    there, _, again = "\n".join(explained(net)).partition("s1 → h1")
+    # 1000 × 1514 B take 1211.2 ms at 10 Mbit/s; 10 ms of that is the delay
+    assert "the queue is netem's default; full, it adds 1.201 s: set max_queue_size" in there
+    assert "quantum" not in there  # 10 Mbit/s / 8 / 10 = 125 kB
+    assert "htb's quantum (rate / r2q) is 12500000 B, cut to 200000 B" in again
+    assert "netem's default" not in again  # 1.2 ms
+    assert "policer of what comes in: 10.00 Mbit/s, burst 20480 B" in again
+    assert "h1-eth0 sends up to 65536 B at once, and all above 20480 B are dropped whole" in again
+    slow["tso"] = False
+    quiet = "\n".join(explained(net))
+    assert "super-packet" not in quiet
+
+
 def test_a_net_becomes_a_scenario(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text(as_scenario(NET, "lab"))
@@ -141,7 +163,9 @@ def test_a_script_runs_as_it_is(runs: list[tuple[subprocess.CompletedProcess[str
     done, folder, run = runs[0]
     assert done.returncode == 3, done.stderr
     assert "dropped 0.0" in done.stdout
-    assert "rtt min/avg/max/mdev = 20.016/20.016/20.016/0.000 ms" in done.stdout  # and 8 µs each way of h2's line
+    # And 8 µs each way of h2's line, with 78 ns of a packet at 10 Gbit/s; ping tells whole microseconds.
+    (trips,) = re.findall(r"rtt min/avg/max/mdev = ([\d.]+)/[\d.]+/([\d.]+)/0.000 ms", done.stdout)
+    assert [float(each) for each in trips] == pytest.approx([20.0162] * 2, abs=0.0011)
     rates = [float(each) for each in re.findall(r"([\d.]+) Mbits/sec", done.stdout)]
     assert all(rate == pytest.approx(9.56, rel=0.02) for rate in rates), rates  # 10 Mbit/s × 1448 / 1514
     assert len(rates) == 2
@@ -232,6 +256,77 @@ def test_commands_come_from_a_file_and_the_report_shows_what_they_did(tmp_path: 
     page = (run / "report.html").read_text()
     for shown in ("What it printed", "h1 → s1 (h1-eth0): htb 10.00 Mbit/s", "waiting or under way", "h1 – s1: rate"):
         assert shown in page
+
+
+EVIDENCE_LAB = """
+import sys
+from mininet.net import Mininet
+from mininet.nodelib import LinuxBridge
+from mininet.topo import SingleSwitchTopo
+
+for stops in True, False:
+    net = Mininet(SingleSwitchTopo(2), switch=LinuxBridge, controller=None)
+    net.start()
+    print(net["h1"].cmd("ping -c 3 -i 0.2", net["h2"].IP()))
+    if stops:
+        net.stop()
+"""
+
+
+def echoes(capture: Path) -> int:
+    """ICMP's requests and answers in a pcap file."""
+    content = capture.read_bytes()
+    begins = [24, *packet_ends(content)[:-1]]
+    return sum(content[each + 16 + 23] == 1 and content[each + 16 + 12 : each + 30] == b"\x08\0" for each in begins)
+
+
+@pytest.mark.guest
+def test_evidence_has_every_packet_also_of_a_net_that_is_never_stopped(tmp_path: Path) -> None:
+    (tmp_path / "lab.py").write_text(EVIDENCE_LAB)
+    done = landspeed("mn", "--evidence", "--out", tmp_path / "out", "lab.py", cwd=tmp_path)
+    assert done.stdout.count("3 received") == 2, done.stdout + done.stderr
+    assert "packets in 4 captures: " in done.stderr
+    (run,) = (tmp_path / "out").iterdir()
+    for net in "0", "1":
+        folder = run / "nets" / net / "evidence"
+        assert [echoes(folder / f"capture-{name}-eth0.pcap") for name in ("h1", "h2")] == [6, 6]
+        assert "qdisc netem fffe: dev h1-eth0" in (folder / "settings-h1-before.txt").read_text()
+    after = (run / "nets" / "0" / "evidence" / "settings-h1-after.txt").read_text()
+    assert "10.0.0.2 dev h1-eth0 lladdr" in after
+
+
+MNEXEC_LAB = """
+import os, sys
+os.unlink("/usr/bin/mnexec")
+os.symlink(sys.argv[1], "/usr/bin/mnexec")  # instead of the distribution's
+from mininet.net import Mininet
+from mininet.node import CPULimitedHost
+from mininet.nodelib import LinuxBridge
+from mininet.topo import SingleSwitchTopo
+
+net = Mininet(SingleSwitchTopo(2), switch=LinuxBridge, controller=None, host=CPULimitedHost)
+net["h1"].setCPUFrac(0.5)
+net.start()
+print("dropped", net.pingAll())
+h1 = net["h1"]
+print("popen", h1.popen("pwd; ip -o link | wc -l; ls /sys/class/net", shell=True, cwd="/usr").communicate()[0])
+print("pexec", h1.pexec("sh", "-c", "exit 7")[2], "priority", h1.cmd("mnexec -r 5 chrt -p 0").split()[-1])
+print("group", h1.cmd("grep -o cpu.*/h1 /proc/self/cgroup"), "open", h1.cmd("mnexec -c ls /proc/self/fd").split())
+net.stop()
+"""
+
+
+@pytest.mark.guest
+def test_a_system_without_a_package_of_mininet_has_its_mnexec(tmp_path: Path) -> None:
+    (tmp_path / "lab.py").write_text(MNEXEC_LAB)
+    program = Path(run_script.__file__).parent / "programs" / "mnexec"
+    done = landspeed("mn", "--out", tmp_path / "out", "lab.py", program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "dropped 0.0" in done.stdout
+    assert r"popen b'/usr\n2\nh1-eth0\nlo\n'" in done.stdout
+    assert "pexec 7 priority 5" in done.stdout
+    assert "cpu,cpuacct:/h1" in done.stdout
+    assert "open ['0', '1', '2', '3']" in done.stdout  # 3 is of ls, which reads the folder
 
 
 @pytest.mark.guest

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from landspeed.results.bundle import EVIDENCE
@@ -20,9 +21,9 @@ LONGEST_LINE = 200
 _GLOBAL_HEADER, _RECORD_HEADER = 24, 16
 
 
-def missing_programs() -> list[str]:
+def missing_programs(needed: Sequence[str] = PROGRAMS) -> list[str]:
     """Programs that evidence needs and this host has not."""
-    return [program for program in PROGRAMS if not shutil.which(program, path=GUEST_PATH)]
+    return [program for program in needed if not shutil.which(program, path=GUEST_PATH)]
 
 
 def finish_evidence(folder: Path) -> dict[str, int]:

@@ -15,9 +15,10 @@ from typing import Any
 from landspeed.base.json_form import to_plain
 from landspeed.base.places import runs_dir
 from landspeed.base.progress import Progress
-from landspeed.results.bundle import OutputError
+from landspeed.results.bundle import EVIDENCE, OutputError
 from landspeed.results.socket_columns import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, keep_samples
-from landspeed.worlds.emu import machine
+from landspeed.worlds.distribution import how_to_install
+from landspeed.worlds.emu import evidence_decoding, machine
 from landspeed.worlds.emu import watchdog as watch
 from landspeed.worlds.emu.cores import CoreLease, CoreLoad, check_core
 from landspeed.worlds.emu.guest.job import Job
@@ -28,9 +29,11 @@ from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.sampling import sampler_job
 from landspeed.worlds.emu.spin_cost import check_cost
 from landspeed.worlds.program_world import SocketSampling
+from landspeed.worlds.tool import ToolError
 
 MEMORY_BYTES = 2 << 30  # of the guest, which touches what its script needs
 SAMPLING = SocketSampling()
+EVIDENCE_PROGRAMS = ("ip", "tc", "tcpdump")
 HOOKS = Path(__file__).parent / "guest" / "script" / "hooks"
 
 
@@ -46,6 +49,7 @@ class Script:
         line_bps: line rate of a link without bandwidth and delay; None: it has no line.
         tell: whether each net that it starts is to be told in `nets/NUMBER/net.json`.
         sample: whether its sockets and links are to be sampled beside it.
+        evidence: "first" or "full": captures of its nets and settings of their nodes are kept; empty: none.
         stdin: what it reads as its standard input; None: that is at its end.
     """
 
@@ -56,6 +60,7 @@ class Script:
     line_bps: int | None = None
     tell: bool = False
     sample: bool = False
+    evidence: str = ""
     stdin: bytes | None = None
 
     @property
@@ -106,6 +111,7 @@ def run_script(
     Raises:
         KernelError: the kernel or its modules are not built.
         CoreError, MemoryError, NotPossible: as of a run.
+        ToolError: evidence needs programs that are not there.
         GuestError: the guest stalled, ran out of memory or broke.
     """
     kernel = kernel_with_modules()
@@ -113,6 +119,8 @@ def run_script(
     check_cost(options.spin_cost, options.clock, kernel)
     memory_bytes = options.memory or MEMORY_BYTES
     check_memory(memory_bytes)
+    if script.evidence and (missing := evidence_decoding.missing_programs(EVIDENCE_PROGRAMS)):
+        raise ToolError(f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}")
     job = Job(
         mode="script",
         clock="real" if options.clock == "real" else "virtual",
@@ -127,7 +135,8 @@ def run_script(
         environment={
             "PYTHONPATH": os.pathsep.join([str(HOOKS), *machine.python_path()]),
             **({"LANDSPEED_LINE": str(script.line_bps)} if script.line_bps else {}),
-            **({"LANDSPEED_TELL": "1"} if script.tell or script.sample else {}),
+            **({"LANDSPEED_TELL": "1"} if script.tell or script.sample or script.evidence else {}),
+            **({"LANDSPEED_EVIDENCE": script.evidence} if script.evidence else {}),
             **({"LANDSPEED_SAMPLER": json.dumps(to_plain(sampler_job(SAMPLING)))} if script.sample else {}),
         },
         time_limit_ns=script.time_limit_ns,
@@ -186,3 +195,9 @@ def script_nets(run_folder: Path) -> list[ScriptNet]:
                 (folder / name).unlink()
         found.append(ScriptNet(told, folder if sampled else None))
     return found
+
+
+def finish_captures(run_folder: Path) -> dict[Path, int]:
+    """Cut the captures of a script's evidence to whole packets; how many each has."""
+    found = sorted(run_folder.glob(f"nets/*/{EVIDENCE}/capture-*.pcap"))
+    return {each: evidence_decoding.cut_to_whole_packets(each) for each in found}

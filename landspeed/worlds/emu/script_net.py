@@ -16,6 +16,10 @@ SUPER_PACKETS = (
     "note: a packet of these queues can be a super-packet of many segments, as on any veth pair: "
     "`ethtool -K INTERFACE tso off gso off gro off` at the hosts makes them single packets"
 )
+SUPER_PACKET_BYTES = 65_536  # that the kernel hands to an interface with TSO at once
+SLOW_QUEUE_NS = 100_000_000  # what a queue of netem's default size may add before it is worth a word
+NETEM_LIMIT = 1000  # packets, its default
+QUANTUM_BYTES = (1_000, 200_000)  # sch_htb.c cuts what is outside, and says so
 UNLIMITED_BPS = 100_000_000_000  # a scenario's line where the script's has no rate: 100 Gbit/s
 
 
@@ -29,6 +33,9 @@ class LinkEnd:
         delay_ns, jitter_ns, loss: of netem.
         limit_packets: of netem's queue, in which packets also wait for their delay.
         burst_bytes: of the token bucket.
+        quantum_bytes: of each class of htb by its rate and r2q, before the kernel cuts it.
+        police_bytes: burst of a policer for what comes in here; None: there is none.
+        tso: whether the interface takes super-packets.
         words: each queue discipline.
     """
 
@@ -40,6 +47,9 @@ class LinkEnd:
     loss: float = 0.0
     limit_packets: int | None = None
     burst_bytes: int = 0
+    quantum_bytes: list[float] = field(default_factory=list[float])
+    police_bytes: int | None = None
+    tso: bool = True
     words: list[str] = field(default_factory=list[str])
 
 
@@ -49,20 +59,28 @@ def ways(net: dict[str, Any]) -> list[tuple[LinkEnd, LinkEnd]]:
 
 
 def _way(end: dict[str, Any]) -> LinkEnd:
-    way = LinkEnd(end["node"], end["interface"])
+    way = LinkEnd(end["node"], end["interface"], tso=end.get("tso", True))
+    r2q = next((each["options"]["r2q"] for each in end["qdiscs"] if "r2q" in each.get("options", {})), None)
     for line in end["classes"]:  # iproute2 before 6.4 has no JSON of classes
         rates = [_number(each[1], each[2], 1000) for each in re.finditer(r" (?:rate|m2) ([\d.]+)(\w*)bit", line)]
         burst = re.search(r" burst ([\d.]+)(\w*?)b", line)
         if rates:
             burst_bytes = round(_number(burst[1], burst[2], 1024)) if burst else 0
             _take_rate(way, rates[-1], line.split()[1], burst_bytes)
+            if r2q:
+                way.quantum_bytes.append(rates[-1] / 8 / r2q)
+    for line in end.get("filters", []):
+        if police := re.search(r"police .* rate ([\d.]+)(\w*)bit burst ([\d.]+)(\w*?)b ", line):
+            way.police_bytes = round(_number(police[3], police[4], 1024))
+            rate = rate_text(_number(police[1], police[2], 1000))
+            way.words.append(f"policer of what comes in: {rate}, burst {way.police_bytes} B")
     for each in end["qdiscs"]:
         options = each.get("options", {})
         if each["kind"] == "netem":
             _take_netem(way, options)
         elif each["kind"] == "tbf":
             _take_rate(way, 8 * float(options["rate"]), "tbf", int(options.get("burst", 0)))
-        elif each["kind"] not in ("htb", "hfsc", "noqueue"):
+        elif each["kind"] not in ("htb", "hfsc", "noqueue", "ingress", "clsact"):
             way.words.append(each["kind"])
     return way
 
@@ -101,9 +119,9 @@ def explained(net: dict[str, Any]) -> list[str]:
     for pair in ways(net):
         for way, other in (pair, reversed(pair)):
             lines.append(f"{way.node} → {other.node} ({way.interface}): {'; '.join(way.words) or 'no queue, no line'}")
-            lines += [f"  warning: {each}" for each in _warnings(way)]
+            lines += [f"  warning: {each}" for each in _warnings(way) + _policed(way, other)]
     if any(way.limit_packets is not None for pair in ways(net) for way in pair):
-        lines.append(SUPER_PACKETS)
+        lines += [SUPER_PACKETS] if any(way.tso for pair in ways(net) for way in pair) else []
     return lines + _first_to_last(net)
 
 
@@ -116,13 +134,34 @@ def _warnings(way: LinkEnd) -> list[str]:
                 f"netem holds {way.limit_packets} packets, and {needed:.0f} are on their way at the full rate: "
                 f"max_queue_size={2 * round(needed)} would hold them and a queue of one BDP"
             )
+    if way.rate_bps and way.limit_packets == NETEM_LIMIT:
+        full_ns = round(NETEM_LIMIT * FRAME_BYTES * 8e9 / way.rate_bps) - way.delay_ns
+        if full_ns > SLOW_QUEUE_NS:
+            told.append(f"the queue is netem's default; full, it adds {time_text(full_ns)}: set max_queue_size")
     if way.jitter_ns:
         told.append("jitter of netem lets packets overtake each other: TCP takes that for loss")
     if way.rate_bps and way.burst_bytes > 2 * FRAME_BYTES:
         told.append(f"{way.burst_bytes} B in a burst pass at once, without the line's rate")
     if way.delay_ns and way.rate_bps is None:
         told.append("a delay without bw: the line is infinitely fast; set bw too")
+    for quantum in way.quantum_bytes[:1]:
+        if not QUANTUM_BYTES[0] <= quantum <= QUANTUM_BYTES[1]:
+            cut = QUANTUM_BYTES[quantum > QUANTUM_BYTES[1]]
+            told.append(
+                f"htb's quantum (rate / r2q) is {quantum:.0f} B, cut to {cut} B (`Consider r2q change`): "
+                + ("of no effect with one class" if len(way.quantum_bytes) == 1 else "its classes share unevenly")
+            )
     return told
+
+
+def _policed(way: LinkEnd, other: LinkEnd) -> list[str]:
+    """What a policer at this end does to the super-packets of the other."""
+    if way.police_bytes is None or way.police_bytes >= SUPER_PACKET_BYTES or not other.tso:
+        return []
+    return [
+        f"super-packets over a policer: {other.interface} sends up to {SUPER_PACKET_BYTES} B at once, and all above "
+        f"{way.police_bytes} B are dropped whole; `ethtool -K {other.interface} tso off gso off` at {other.node}"
+    ]
 
 
 def _route(net: dict[str, Any]) -> list[tuple[LinkEnd, LinkEnd]]:

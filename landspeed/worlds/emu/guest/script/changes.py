@@ -15,9 +15,9 @@ import time
 from typing import Any
 
 from landspeed.worlds.emu.guest.files import OUT
-from landspeed.worlds.emu.guest.network import namespaces
 from landspeed.worlds.emu.guest.network.netlink import PARENT_ROOT, Netlink
-from landspeed.worlds.emu.guest.script.describe import end_samples, tell_of
+from landspeed.worlds.emu.guest.script import beside
+from landspeed.worlds.emu.guest.script.describe import end_watching, tell_of
 from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
 
 LINE_HANDLE = 0xFFFE0000
@@ -33,12 +33,11 @@ class _NodeNamespace:
     """The network namespace of one of Mininet's nodes, which its shell is in."""
 
     def __init__(self, node: Any) -> None:
-        self._path = f"/proc/{node.pid}/ns/net"
+        self._node = node
 
     def inside(self) -> Any:
         """Context in which sockets belong to it."""
-        with open(self._path, "rb") as handle:  # noqa: PTH123
-            return namespaces.inside(os.dup(handle.fileno()))
+        return beside.inside_node(self._node)
 
 
 def change_link(module: Any) -> None:
@@ -156,7 +155,7 @@ def change_net(module: Any) -> None:
 
     @functools.wraps(stopped)
     def stop(self: Any) -> None:
-        end_samples(self)
+        end_watching(self)
         stopped(self)
 
     module.Mininet.start, module.Mininet.stop = start, stop

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import select
+import resource
 import shutil
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -18,7 +16,7 @@ from landspeed.worlds.emu.guest.consoles import consoles
 from landspeed.worlds.emu.guest.files import OUT, mount_hosts
 from landspeed.worlds.emu.guest.job import Job
 from landspeed.worlds.emu.guest.network import namespaces
-from landspeed.worlds.emu.guest.script.describe import SAMPLERS
+from landspeed.worlds.emu.guest.script import beside
 from landspeed.worlds.emu.guest.script.written_files import WrittenFiles
 from landspeed.worlds.emu.guest.spin_cost import let_time_pass
 
@@ -27,21 +25,29 @@ PROGRAMS = HERE / "programs"  # that stand before the distribution's, where it h
 REFUSED = ("xterm", "gnome-terminal", "xhost", "wireshark", "firefox", "chromium")
 FOUND = "/run/programs"  # first in the search path
 OWN = {  # a name in it → one of PROGRAMS, if the distribution has that name
-    **{name: name for name in ("tc", "ovs-vsctl", "ovs-testcontroller")},
+    **{name: name for name in ("tc", "ovs-ofctl", "ovs-vsctl", "ovs-testcontroller")},
+    "mnexec": "quick-mnexec",
     **dict.fromkeys(("cgcreate", "cgdelete"), "without-cpuset"),
 }
 CPUINFO = "/run/cpuinfo"
 CGROUPS = "/sys/fs/cgroup"
 ROOT_HAS = {"SHELL": "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh", "USER": "root", "LOGNAME": "root"}  # noqa: PTH110
+# The modules of tunnels would give each node five interfaces, such as gre0, which no machine has before it asks.
+NO_TUNNELS = "/proc/sys/net/core/fb_tunnels_only_for_init_net"
 STDIN = f"{OUT}/stdin"  # of the script, if the host has one for it
 # Programs take a clock near 0 for one that they have not read yet. Open vSwitch counts the processor's cores only every
 # 10 s, from 0 on, and until then has none to handle what its datapath asks: all first packets are lost.
 UP_S = 10.0
 TIMED_OUT = 124  # exit status, as of timeout(1)
+# As of a session that systemd begins. Mininet's `mnexec` closes each descriptor that a program may have: a million of
+# them take 0.7 s for each host.
+OPEN_FILES = (1024, 524_288)
 
 
 def run_script(job: Job) -> dict[str, Any]:
     """Run the job's command; its exit status, the virtual time it took, and how many files it wrote."""
+    with open(NO_TUNNELS, "w") as setting:  # noqa: PTH123
+        setting.write("2")
     for module in job.modules:
         namespaces.load_module(module)
     mount_hosts([])
@@ -49,6 +55,9 @@ def run_script(job: Job) -> dict[str, Any]:
     _find_programs()
     _mount_cgroups()
     _complete_system()
+    if job.modules:
+        _show_config(Path(job.modules[0]).parents[1] / "config")
+    resource.setrlimit(resource.RLIMIT_NOFILE, OPEN_FILES)
     python = os.path.dirname(job.command[0])  # noqa: PTH120 (whose folder has `mn`, too)
     environment = {**os.environ, **ROOT_HAS, **job.environment, "PATH": f"{FOUND}:{python}:{os.environ['PATH']}"}
     with consoles() as (out, err):
@@ -59,7 +68,7 @@ def run_script(job: Job) -> dict[str, Any]:
         began_ns = time.monotonic_ns()
         status = _run(job, environment, out, err)
         took_ns = time.monotonic_ns() - began_ns
-        _end_samplers()
+        beside.end_all()
     return {"status": status, "script": {"virtual_s": took_ns / 1e9, "files": files.keep()}}
 
 
@@ -70,8 +79,7 @@ def _find_programs() -> None:
     links |= {name: PROGRAMS / program for name, program in OWN.items() if shutil.which(name)}
     if "ovs-testcontroller" in links and not shutil.which("controller"):
         links["controller"] = links["ovs-testcontroller"]  # what Mininet's class Controller starts
-    if not shutil.which("vconfig"):
-        links["vconfig"] = PROGRAMS / "vconfig"
+    links |= {name: PROGRAMS / name for name in ("mnexec", "vconfig") if not shutil.which(name)}
     for name, program in links.items():
         os.symlink(program, f"{FOUND}/{name}")  # noqa: PTH211
 
@@ -98,13 +106,11 @@ def _complete_system() -> None:
     namespaces.mount(CPUINFO, "/proc/cpuinfo", "none", namespaces.MS_BIND)
 
 
-def _end_samplers() -> None:
-    """End the samples of nets that the script did not stop, and wait until they are written."""
-    for name in os.listdir(SAMPLERS) if os.path.isdir(SAMPLERS) else ():  # noqa: PTH112, PTH208
-        with contextlib.suppress(OSError):  # the script ended it
-            sampler = os.pidfd_open(int(name))
-            signal.pidfd_send_signal(sampler, signal.SIGTERM)
-            select.select([sampler], [], [])
+def _show_config(config: Path) -> None:
+    """Show the kernel's configuration where distributions have it, and scripts look for it."""
+    if config.exists() and os.path.isdir("/boot"):  # noqa: PTH112
+        namespaces.mount("landspeed", "/boot", "tmpfs")
+        os.symlink(config, f"/boot/config-{os.uname().release}")  # noqa: PTH211
 
 
 def _run(job: Job, environment: dict[str, str], out: IO[bytes], err: IO[bytes]) -> int:

@@ -1,0 +1,110 @@
+"""What the project promises of Mininet scripts, measured: `python -m tests.bench.bench_mininet [--times N]`.
+
+The same bytes of a lab beside as many busy programs as there are cores, its figures, and how fast nets start and run.
+Wall times are of this machine; under `chrt -r 10` others on it disturb less. Exit status 1 if a promise is not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.bench.bench import ROOT, Row, told
+from tests.support.command import landspeed
+
+LAB = ROOT / "docs" / "examples" / "mininet" / "bufferbloat.py"
+PAYLOAD = 1448 / 1514  # of a frame, with timestamps
+GIGABIT = """
+import sys
+from mininet.link import TCLink
+from mininet.net import Mininet
+from mininet.nodelib import LinuxBridge
+
+net = Mininet(switch=LinuxBridge, link=TCLink, controller=None)
+h1, h2, s1 = net.addHost("h1"), net.addHost("h2"), net.addSwitch("s1")
+net.addLink(h1, s1, bw=1000, delay="5ms", max_queue_size=2000)
+net.addLink(s1, h2, bw=1000)
+net.start()
+print(net.iperf(seconds=int(sys.argv[1])))
+net.stop()
+"""
+
+
+def run(*words: object, out: Path) -> tuple[float, str]:
+    """Wall time of `landspeed mn`, and what it printed, the errors (where Mininet tells its progress) behind."""
+    began = time.monotonic()
+    done = landspeed("mn", "--quiet", "--out", out, *words, timeout=None)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return time.monotonic() - began, done.stdout + done.stderr
+
+
+def same_bytes(times: int, out: Path) -> list[Row]:
+    """The lab so many times, all but the first beside the load; its figures beside arithmetic."""
+    said = [run(LAB, out=out)[1]]
+    words = ["chrt", "-o", "0", "sh", "-c", "while :; do :; done"]  # not before the machine's others
+    busy = [subprocess.Popen(words) for _ in range(os.cpu_count() or 1)]
+    try:
+        said += [run(LAB, out=out)[1] for _ in range(times - 1)]
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+    same = said.count(said[0])
+    idle = float(re.findall(r"idle: ping ([\d.]+)", said[0])[0])
+    rates = [float(each) for each in re.findall(r"goodput ([\d.]+)", said[0])]
+    kept = abs(idle / 20 - 1) <= 0.02 and all(abs(each / 10 / PAYLOAD - 1) <= 0.02 for each in rates)
+    return [
+        Row(f"`{LAB.name}`: the same bytes", f"{same} of {times}", f"{times} of {times}", same == times),
+        Row(
+            f"`{LAB.name}`: idle ping, goodput",
+            f"{idle:.3f} ms, {rates[0]:.2f} Mbit/s",
+            f"20 ms, {10 * PAYLOAD:.2f} Mbit/s ± 2 %",
+            kept,
+        ),
+    ]
+
+
+def gigabit(out: Path) -> Row:
+    """How many times real time iperf runs at 1 Gbit/s over 10 ms; the start is in both wall times."""
+    script = out / "gigabit.py"
+    script.write_text(GIGABIT)
+    short_s, long_s = (run(script, seconds, out=out)[0] for seconds in (5, 25))
+    speed = 20 / (long_s - short_s)
+    return Row("iperf, TCLink of 1 Gbit/s, 10 ms", f"{speed:.2f} × real time", "≥ 1 ×", speed >= 1)
+
+
+def start(what: str, words: Sequence[str], promised_s: float, out: Path) -> Row:
+    """Wall time of words of `mn`."""
+    took_s, _ = run(*words, out=out)
+    return Row(f"`mn {' '.join(words)}`", f"{took_s:.1f} s {what}", f"≤ {promised_s:g} s", took_s <= promised_s)
+
+
+def main() -> int:
+    """Measure and tell."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=10, help="runs of the lab (default: 10)")
+    parsed = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bench-mininet-") as folder:
+        out = Path(folder)
+        bridge = ["--switch", "lxbr", "--controller", "none"]
+        rows = [
+            gigabit(out),
+            start("wall time", ["--topo", "single,64", *bridge, "--test", "none"], 10, out),
+            start("wall time", ["--topo", "single,64", "--test", "none"], 10, out),
+            start("wall time", ["--topo", "tree,3,3", *bridge, "--test", "pingall"], 10, out),
+            start("wall time", ["--topo", "tree,3,3", "--test", "pingall"], 10, out),
+            *same_bytes(parsed.times, out),
+        ]
+    return told(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
