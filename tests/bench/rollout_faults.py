@@ -1,8 +1,9 @@
 """A kill, a power cut and a full disk at each step of a rollout in the lab, then `restore`: as before, to the byte?
 
-`python -m tests.bench.rollout_faults --kept FILE [--faults kill,power,disk] [--steps TEXT]` prints a line a cell:
-fault, step, how long it took, what differs; at the end a table of all in the file, where a later run goes on. Two
-servers, as root. Exit status 1 if one differs. `--table` prints the table alone.
+`python -m tests.bench.rollout_faults --kept FILE [--labs N] [--faults kill,power,disk] [--steps TEXT]` prints a line
+a cell: fault, step, how long it took, what differs; at the end a table of all in the file, where a later run goes on.
+A lab is two servers, as root; while one waits, another one works. Exit status 1 if a cell differs. `--table` prints
+the table alone.
 
 A step is a task at the receiver: the fault comes as soon as the play has said that it is done. The plays before are
 run once; then their end is brought back (tests/lab/server_state.py), which has to be the same to the byte, too.
@@ -21,8 +22,10 @@ import json
 import re
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypedDict
 
@@ -95,22 +98,32 @@ def differences(before: dict[str, str], now: dict[str, str]) -> list[str]:
 
 
 class Table:
-    """Cells that were run, kept in a file a line each, and the servers on which the next ones are run."""
+    """Cells that were run, kept in a file a line each; several labs take the next ones from it."""
 
     def __init__(self, file: Path) -> None:
         """Read what there is."""
         self.file = file
         self.cells: list[Cell] = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        self._taken = {(cell["fault"], cell["play"], cell["step"]) for cell in self.cells}
+        self._lock = threading.Lock()
 
-    def has(self, fault: str, step: str) -> bool:
-        """Return whether a cell was run."""
-        return any((cell["fault"], cell["step"]) == (fault, step) for cell in self.cells)
+    def take(self, faults: list[str], steps: dict[str, list[str]]) -> tuple[str, str, str] | None:
+        """Fault, play and step of a cell that nobody has taken, which is the caller's now; None: there is none."""
+        with self._lock:
+            for fault in faults:
+                for play, each in steps.items():
+                    for step in each:
+                        if (fault, play, step) not in self._taken:
+                            self._taken.add((fault, play, step))
+                            return fault, play, step
+        return None
 
     def add(self, cell: Cell) -> None:
         """Keep a cell."""
-        self.cells.append(cell)
-        with self.file.open("a") as out:
-            out.write(json.dumps(cell) + "\n")
+        with self._lock:
+            self.cells.append(cell)
+            with self.file.open("a") as out:
+                out.write(json.dumps(cell) + "\n")
 
     def shown(self) -> str:
         """Render cells and seconds a play and fault, in Markdown."""
@@ -134,10 +147,10 @@ def servers_as_new() -> Iterator[tuple[Servers, dict[str, str]]]:
 
 
 def run(table: Table, faults: list[str], text: str) -> bool:
-    """Run the cells that are missing, until one differs: its servers are not used again.
+    """Run cells that nobody has taken, until one differs: its servers are not used again.
 
     Returns:
-        whether all are there.
+        whether none is left.
     """
     with servers_as_new() as (servers, before):
         steps: dict[str, list[str]] = {}
@@ -149,16 +162,10 @@ def run(table: Table, faults: list[str], text: str) -> bool:
             steps[play] = [step for step in steps_of(servers, play) if text in step]
         if wrong := [*put_back(servers).splitlines()[-3:], *differences(before, servers.dump())]:
             raise LabError("without a fault: " + "\n    ".join(wrong))
-        missing = [
-            (fault, play, step)
-            for fault in faults
-            for play in PLAYS
-            for step in steps[play]
-            if not table.has(fault, step)
-        ]
-        print(f"{len(missing)} cells", flush=True)
+        print(f"{len(faults) * sum(map(len, steps.values()))} cells, {len(table.cells)} kept", flush=True)
         brought: set[str] = set()
-        for fault, play, step in missing:
+        while cell := table.take(faults, steps):
+            fault, play, step = cell
             began = time.monotonic()
             if play != "tune":
                 servers.lab.keep(play, bring=True)
@@ -180,6 +187,12 @@ def run(table: Table, faults: list[str], text: str) -> bool:
     return True
 
 
+def run_all(table: Table, faults: list[str], text: str) -> None:
+    """Run all cells, with a new lab after each that differs."""
+    while not run(table, faults, text):
+        pass
+
+
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -187,11 +200,14 @@ def main() -> int:
     parser.add_argument("--faults", default=",".join(FAULTS), help="those that come, with commas")
     parser.add_argument("--steps", default="", help="only steps with this text, such as `deploy: `")
     parser.add_argument("--table", action="store_true", help="print the table of what was run alone")
+    parser.add_argument("--labs", type=int, default=1, help="how many work beside each other")
     asked = parser.parse_args()
     table = Table(asked.kept)
     if not asked.table:
-        while not run(table, asked.faults.split(","), asked.steps):
-            pass
+        with ThreadPoolExecutor(asked.labs) as pool:
+            labs = [pool.submit(run_all, table, asked.faults.split(","), asked.steps) for _ in range(asked.labs)]
+        for lab in labs:
+            lab.result()
     print(table.shown())
     return 1 if any(cell["differs"] for cell in table.cells) else 0
 
