@@ -6,7 +6,9 @@ A lab is two servers, as root; while one waits, another one works. Exit status 1
 the table alone.
 
 A step is a task at the receiver: the fault comes as soon as the play has said that it is done. The plays before are
-run once; then their end is brought back (tests/lab/server_state.py), which has to be the same to the byte, too.
+run once in a lab; then their end is brought back (tests/lab/server_state.py), which has to be the same to the byte,
+too. All faults come at the steps of a play before those of the next; first where a step changes something. SIGTERM
+ends it after the cells that are begun.
 
 kill   of the play and all that it started on the operator's machine
 power  of the receiver, which boots again
@@ -18,8 +20,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import itertools
 import json
 import re
+import signal
 import sys
 import tempfile
 import threading
@@ -38,7 +42,7 @@ UNREHEARSED = ("--unrehearsed", "the lab")
 PLAYS = {
     "tune": (),
     "deploy": UNREHEARSED,
-    "attempt": (*UNREHEARSED, "--attempt", "first", "--lead", "5"),
+    "attempt": (*UNREHEARSED, "--attempt", "first", "--lead", "15"),
     "collect": ("--attempt", "first"),
 }
 FAULTS = ("kill", "power", "disk")
@@ -106,16 +110,19 @@ class Table:
         self.cells: list[Cell] = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
         self._taken = {(cell["fault"], cell["play"], cell["step"]) for cell in self.cells}
         self._lock = threading.Lock()
+        self.ended = False  # nothing more is taken
 
-    def take(self, faults: list[str], steps: dict[str, list[str]]) -> tuple[str, str, str] | None:
-        """Fault, play and step of a cell that nobody has taken, which is the caller's now; None: there is none."""
+    def take(self, faults: list[str], play: str, steps: list[str]) -> tuple[str, str] | None:
+        """Fault and step of a play's cell that nobody has taken, which is the caller's now; None: there is none.
+
+        Steps that change something come first.
+        """
+        cells = [(fault, play, step) for step in steps for fault in faults]
         with self._lock:
-            for fault in faults:
-                for play, each in steps.items():
-                    for step in each:
-                        if (fault, play, step) not in self._taken:
-                            self._taken.add((fault, play, step))
-                            return fault, play, step
+            for cell in sorted(cells, key=lambda cell: not cell[2].endswith(" changed")):
+                if cell not in self._taken and not self.ended:
+                    self._taken.add(cell)
+                    return cell[0], cell[2]
         return None
 
     def add(self, cell: Cell) -> None:
@@ -153,38 +160,44 @@ def run(table: Table, faults: list[str], text: str) -> bool:
         whether none is left.
     """
     with servers_as_new() as (servers, before):
-        steps: dict[str, list[str]] = {}
-        ready: dict[str, dict[str, str]] = {}
-        for play in PLAYS:
-            if play != "tune":
-                servers.lab.keep(play)
-            ready[play] = servers.dump()
-            steps[play] = [step for step in steps_of(servers, play) if text in step]
-        if wrong := [*put_back(servers).splitlines()[-3:], *differences(before, servers.dump())]:
-            raise LabError("without a fault: " + "\n    ".join(wrong))
-        print(f"{len(faults) * sum(map(len, steps.values()))} cells, {len(table.cells)} kept", flush=True)
-        brought: set[str] = set()
-        while cell := table.take(faults, steps):
-            fault, play, step = cell
-            began = time.monotonic()
-            if play != "tune":
+        ready = before
+        for play, following in itertools.zip_longest(PLAYS, [*PLAYS][1:]):
+            if ready is not before:
                 servers.lab.keep(play, bring=True)
-            if play not in brought and (wrong := differences(ready[play], servers.dump())):
-                raise LabError(f"what was before {play} was not brought back: " + "\n    ".join(wrong))
-            brought.add(play)
-            strike(servers, fault, play, step)
-            refused = put_back(servers)
-            if fault == "disk":
-                servers.lab.fill_disk(HOST, full=False)
-                refused = put_back(servers) if refused else ""
-            found = [*refused.splitlines()[-3:], *differences(before, servers.dump())]
-            took_s = time.monotonic() - began
-            table.add({"fault": fault, "play": play, "step": step, "took_s": round(took_s, 1), "differs": found})
-            said = "\n    ".join(["DIFFERS", *found]) if found else "as before"
-            print(f"{fault:6}{step.partition(f': {HOST}')[0]:75}{took_s:5.0f} s  {said}", flush=True)
-            if found:
-                return False
+                if wrong := differences(ready, servers.dump()):
+                    raise LabError(f"what was before {play} was not brought back: " + "\n    ".join(wrong))
+            steps = [step for step in steps_of(servers, play) if text in step]
+            if following:
+                servers.lab.keep(following)
+                ready = servers.dump()
+            if wrong := [*put_back(servers).splitlines()[-3:], *differences(before, servers.dump())]:
+                raise LabError(f"{play}, without a fault: " + "\n    ".join(wrong))
+            print(f"{play}: {len(faults) * len(steps)} cells", flush=True)
+            while cell := table.take(faults, play, steps):
+                fault, step = cell
+                began = time.monotonic()
+                found = cell_of(servers, before, fault, play, step)
+                took_s = time.monotonic() - began
+                table.add({"fault": fault, "play": play, "step": step, "took_s": round(took_s, 1), "differs": found})
+                said = "\n    ".join(["DIFFERS", *found]) if found else "as before"
+                print(f"{fault:6}{step.partition(f': {HOST}')[0]:75}{took_s:5.0f} s  {said}", flush=True)
+                if found:
+                    return table.ended
+            if table.ended:
+                break
     return True
+
+
+def cell_of(servers: Servers, before: dict[str, str], fault: str, play: str, step: str) -> list[str]:
+    """Have a fault come at a step of a play on servers that are as before, and restore; what differs then."""
+    if play != next(iter(PLAYS)):
+        servers.lab.keep(play, bring=True)
+    strike(servers, fault, play, step)
+    refused = put_back(servers)
+    if fault == "disk":
+        servers.lab.fill_disk(HOST, full=False)
+        refused = put_back(servers) if refused else ""
+    return [*refused.splitlines()[-3:], *differences(before, servers.dump())]
 
 
 def run_all(table: Table, faults: list[str], text: str) -> None:
@@ -204,6 +217,7 @@ def main() -> int:
     asked = parser.parse_args()
     table = Table(asked.kept)
     if not asked.table:
+        signal.signal(signal.SIGTERM, lambda *_: setattr(table, "ended", True))
         with ThreadPoolExecutor(asked.labs) as pool:
             labs = [pool.submit(run_all, table, asked.faults.split(","), asked.steps) for _ in range(asked.labs)]
         for lab in labs:
