@@ -245,7 +245,10 @@ def _play(parsed: argparse.Namespace) -> int:
             with contextlib.suppress(PlayFailed):  # the first error is the one to tell, whether or not anybody listens
                 run_play("stop", inventory, hosts=ends, options=options, say=lambda _: None)
         raise
-    print(f"{parsed.play}: " + ", ".join(f"{host} {count} changed" for host, count in sorted(progress.changed.items())))
+    changed = "to change" if parsed.check or parsed.play == "advise" else "changed"
+    print(
+        f"{parsed.play}: " + ", ".join(f"{host} {count} {changed}" for host, count in sorted(progress.changed.items()))
+    )
     if parsed.play in ("collect", "site") and not parsed.check:
         from landspeed.worlds.real.collected import make_bundle
         from landspeed.worlds.real.fleet_collected import make_fleet_bundle

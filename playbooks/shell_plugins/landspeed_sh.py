@@ -22,6 +22,9 @@ PREFIX = "landspeed-ansible"  # of the plays' folders (ansible.cfg, worlds/real/
 class ShellModule(PlainShell):
     """Entry point of the plug-in for Ansible."""
 
+    # Closed, not /dev/null: on a host where ordinary users may not write to that, nothing would be removed.
+    _SHELL_REDIRECT_ALLNULL = ">&- 2>&-"
+
     def remove(self, path: str, recurse: bool = False) -> str:
         """A command that removes a path.
 
@@ -34,4 +37,4 @@ class ShellModule(PlainShell):
         if not base.rpartition("/")[2].startswith(PREFIX):
             return command
         # Not empty: another task of a play is at work there.
-        return f"{command} && {{ rmdir {self.quote(base)} >/dev/null 2>&1 || true; }}"
+        return f"{command} && {{ rmdir {self.quote(base)} {self._SHELL_REDIRECT_ALLNULL} || true; }}"

@@ -1,11 +1,14 @@
 """A kill, a power cut and a full disk at each step of a rollout in the lab, then `restore`: as before, to the byte?
 
-`python -m tests.bench.rollout_faults --kept FILE [--faults kill,power,disk] [--steps TEXT]` prints a line a cell:
-fault, step, how long it took, what differs; at the end a table of all in the file, where a later run goes on. Two
-servers, as root. Exit status 1 if one differs. `--table` prints the table alone.
+`python -m tests.bench.rollout_faults --kept FILE [--labs N] [--faults kill,power,disk] [--steps TEXT]` prints a line
+a cell: fault, step, how long it took, what differs; at the end a table of all in the file, where a later run goes on.
+A lab is two servers, as root; while one waits, another one works. Exit status 1 if a cell differs. `--table` prints
+the table alone.
 
 A step is a task at the receiver: the fault comes as soon as the play has said that it is done. The plays before are
-run once; then their end is brought back (tests/lab/server_state.py), which has to be the same to the byte, too.
+run once in a lab; then their end is brought back (tests/lab/server_state.py), which has to be the same to the byte,
+too. All faults come at the steps of a play before those of the next; first where a step changes something. SIGTERM
+ends it after the cells that are begun.
 
 kill   of the play and all that it started on the operator's machine
 power  of the receiver, which boots again
@@ -17,12 +20,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import itertools
 import json
 import re
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypedDict
 
@@ -35,7 +42,7 @@ UNREHEARSED = ("--unrehearsed", "the lab")
 PLAYS = {
     "tune": (),
     "deploy": UNREHEARSED,
-    "attempt": (*UNREHEARSED, "--attempt", "first", "--lead", "5"),
+    "attempt": (*UNREHEARSED, "--attempt", "first", "--lead", "15"),
     "collect": ("--attempt", "first"),
 }
 FAULTS = ("kill", "power", "disk")
@@ -95,22 +102,35 @@ def differences(before: dict[str, str], now: dict[str, str]) -> list[str]:
 
 
 class Table:
-    """Cells that were run, kept in a file a line each, and the servers on which the next ones are run."""
+    """Cells that were run, kept in a file a line each; several labs take the next ones from it."""
 
     def __init__(self, file: Path) -> None:
         """Read what there is."""
         self.file = file
         self.cells: list[Cell] = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        self._taken = {(cell["fault"], cell["play"], cell["step"]) for cell in self.cells}
+        self._lock = threading.Lock()
+        self.ended = False  # nothing more is taken
 
-    def has(self, fault: str, step: str) -> bool:
-        """Return whether a cell was run."""
-        return any((cell["fault"], cell["step"]) == (fault, step) for cell in self.cells)
+    def take(self, faults: list[str], play: str, steps: list[str]) -> tuple[str, str] | None:
+        """Fault and step of a play's cell that nobody has taken, which is the caller's now; None: there is none.
+
+        Steps that change something come first.
+        """
+        cells = [(fault, play, step) for step in steps for fault in faults]
+        with self._lock:
+            for cell in sorted(cells, key=lambda cell: not cell[2].endswith(" changed")):
+                if cell not in self._taken and not self.ended:
+                    self._taken.add(cell)
+                    return cell[0], cell[2]
+        return None
 
     def add(self, cell: Cell) -> None:
         """Keep a cell."""
-        self.cells.append(cell)
-        with self.file.open("a") as out:
-            out.write(json.dumps(cell) + "\n")
+        with self._lock:
+            self.cells.append(cell)
+            with self.file.open("a") as out:
+                out.write(json.dumps(cell) + "\n")
 
     def shown(self) -> str:
         """Render cells and seconds a play and fault, in Markdown."""
@@ -134,50 +154,56 @@ def servers_as_new() -> Iterator[tuple[Servers, dict[str, str]]]:
 
 
 def run(table: Table, faults: list[str], text: str) -> bool:
-    """Run the cells that are missing, until one differs: its servers are not used again.
+    """Run cells that nobody has taken, until one differs: its servers are not used again.
 
     Returns:
-        whether all are there.
+        whether none is left.
     """
     with servers_as_new() as (servers, before):
-        steps: dict[str, list[str]] = {}
-        ready: dict[str, dict[str, str]] = {}
-        for play in PLAYS:
-            if play != "tune":
-                servers.lab.keep(play)
-            ready[play] = servers.dump()
-            steps[play] = [step for step in steps_of(servers, play) if text in step]
-        if wrong := [*put_back(servers).splitlines()[-3:], *differences(before, servers.dump())]:
-            raise LabError("without a fault: " + "\n    ".join(wrong))
-        missing = [
-            (fault, play, step)
-            for fault in faults
-            for play in PLAYS
-            for step in steps[play]
-            if not table.has(fault, step)
-        ]
-        print(f"{len(missing)} cells", flush=True)
-        brought: set[str] = set()
-        for fault, play, step in missing:
-            began = time.monotonic()
-            if play != "tune":
+        ready = before
+        for play, following in itertools.zip_longest(PLAYS, [*PLAYS][1:]):
+            if ready is not before:
                 servers.lab.keep(play, bring=True)
-            if play not in brought and (wrong := differences(ready[play], servers.dump())):
-                raise LabError(f"what was before {play} was not brought back: " + "\n    ".join(wrong))
-            brought.add(play)
-            strike(servers, fault, play, step)
-            refused = put_back(servers)
-            if fault == "disk":
-                servers.lab.fill_disk(HOST, full=False)
-                refused = put_back(servers) if refused else ""
-            found = [*refused.splitlines()[-3:], *differences(before, servers.dump())]
-            took_s = time.monotonic() - began
-            table.add({"fault": fault, "play": play, "step": step, "took_s": round(took_s, 1), "differs": found})
-            said = "\n    ".join(["DIFFERS", *found]) if found else "as before"
-            print(f"{fault:6}{step.partition(f': {HOST}')[0]:75}{took_s:5.0f} s  {said}", flush=True)
-            if found:
-                return False
+                if wrong := differences(ready, servers.dump()):
+                    raise LabError(f"what was before {play} was not brought back: " + "\n    ".join(wrong))
+            steps = [step for step in steps_of(servers, play) if text in step]
+            if following:
+                servers.lab.keep(following)
+                ready = servers.dump()
+            if wrong := [*put_back(servers).splitlines()[-3:], *differences(before, servers.dump())]:
+                raise LabError(f"{play}, without a fault: " + "\n    ".join(wrong))
+            print(f"{play}: {len(faults) * len(steps)} cells", flush=True)
+            while cell := table.take(faults, play, steps):
+                fault, step = cell
+                began = time.monotonic()
+                found = cell_of(servers, before, fault, play, step)
+                took_s = time.monotonic() - began
+                table.add({"fault": fault, "play": play, "step": step, "took_s": round(took_s, 1), "differs": found})
+                said = "\n    ".join(["DIFFERS", *found]) if found else "as before"
+                print(f"{fault:6}{step.partition(f': {HOST}')[0]:75}{took_s:5.0f} s  {said}", flush=True)
+                if found:
+                    return table.ended
+            if table.ended:
+                break
     return True
+
+
+def cell_of(servers: Servers, before: dict[str, str], fault: str, play: str, step: str) -> list[str]:
+    """Have a fault come at a step of a play on servers that are as before, and restore; what differs then."""
+    if play != next(iter(PLAYS)):
+        servers.lab.keep(play, bring=True)
+    strike(servers, fault, play, step)
+    refused = put_back(servers)
+    if fault == "disk":
+        servers.lab.fill_disk(HOST, full=False)
+        refused = put_back(servers) if refused else ""
+    return [*refused.splitlines()[-3:], *differences(before, servers.dump())]
+
+
+def run_all(table: Table, faults: list[str], text: str) -> None:
+    """Run all cells, with a new lab after each that differs."""
+    while not run(table, faults, text):
+        pass
 
 
 def main() -> int:
@@ -187,11 +213,15 @@ def main() -> int:
     parser.add_argument("--faults", default=",".join(FAULTS), help="those that come, with commas")
     parser.add_argument("--steps", default="", help="only steps with this text, such as `deploy: `")
     parser.add_argument("--table", action="store_true", help="print the table of what was run alone")
+    parser.add_argument("--labs", type=int, default=1, help="how many work beside each other")
     asked = parser.parse_args()
     table = Table(asked.kept)
     if not asked.table:
-        while not run(table, asked.faults.split(","), asked.steps):
-            pass
+        signal.signal(signal.SIGTERM, lambda *_: setattr(table, "ended", True))
+        with ThreadPoolExecutor(asked.labs) as pool:
+            labs = [pool.submit(run_all, table, asked.faults.split(","), asked.steps) for _ in range(asked.labs)]
+        for lab in labs:
+            lab.result()
     print(table.shown())
     return 1 if any(cell["differs"] for cell in table.cells) else 0
 

@@ -40,6 +40,7 @@ ENGINE = {
     "landspeed_time_limit_s": 60,
 }
 PATH = {"tune_rate_bps": 10**10, "tune_rtt_ms": 264, "tune_streams": 2, "tune_congestion_control": "reno"}
+PATH |= {"preflight_congestion_control": "reno"}  # what every container is allowed
 
 
 class Machines:

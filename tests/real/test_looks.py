@@ -192,6 +192,15 @@ def test_a_host_that_lacks_programs_and_modules(
     assert (state, "a kernel with bbr" in remedy) == ("fail", True)
 
 
+def test_a_container_may_not_choose_every_congestion_control(preflight: Any, host: PathHost) -> None:
+    """Its kernel refuses what the machine does not allow (tcp_set_default_congestion_control)."""
+    (host.folder / "proc/sys/net/core/netdev_max_backlog").unlink()
+    assert preflight(congestion_control="reno")[1]["congestion control"][0] == "pass"
+    state, found, remedy = preflight(congestion_control="cubic")[1]["congestion control"]
+    assert (state, found) == ("fail", "allowed here: reno")
+    assert remedy.startswith("add cubic to net.ipv4.tcp_allowed_congestion_control of this container's machine")
+
+
 def test_a_virtual_nic_has_no_rate_and_a_wrong_one_is_told(preflight: Any, host: PathHost) -> None:
     (host.folder / "sys/class/net/eth7/device/driver").unlink()
     host.write("sys/class/net/eth7/speed", "nonsense")

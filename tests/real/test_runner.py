@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.worlds.real.runner import MARK, WORK_PREFIX, work_folder
+from playbooks.shell_plugins.landspeed_sh import PREFIX, ShellModule
 from tests.support.emu_fixtures import wait_until
 
 
@@ -137,3 +138,21 @@ def _with_word(*words: str) -> list[str]:
             line = Path("/proc", number, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             found += [line] if all(word in line for word in words) else []
     return found
+
+
+def test_a_folder_on_a_host_goes_without_its_dev_null(tmp_path: Path) -> None:
+    """With its last file, and not before; a host's users may not all write to /dev/null."""
+    base = tmp_path / f"{PREFIX}-x y"
+    tasks = [base / name for name in ("ansible-tmp-1", "ansible-tmp-2")]
+    for task in tasks:
+        (task / "deep").mkdir(parents=True)
+    shell = ShellModule()
+    for task in tasks:
+        assert base.is_dir()
+        command = shell.remove(str(task), recurse=True)
+        assert "/dev/null" not in command
+        done = subprocess.run(["sh", "-c", f"{command} && echo so"], capture_output=True, text=True, check=True)
+        assert (done.stdout, done.stderr) == ("so\n", "")
+        assert not task.exists()
+    assert list(tmp_path.iterdir()) == []
+    assert "rmdir" not in shell.remove(str(tmp_path / "others" / "task"))

@@ -53,7 +53,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Played:
 def test_a_play_is_run_with_what_was_said(inventory: Path, played: Played, capsys: pytest.CaptureFixture[str]) -> None:
     where = str(inventory)
     assert main(["real", "tune", where, "--check", "--ask-become-pass"]) == 0
-    assert capsys.readouterr().out == "tune: receiver 0 changed, sender 1 changed\n"
+    assert capsys.readouterr().out == "tune: receiver 0 to change, sender 1 to change\n"
     assert main(["real", "restore", where, "--remove-engine"]) == 0
     words = ["--unrehearsed", "the beam is on", "--attempt", "first", "--capture", "50"]
     assert main(["real", "attempt", where, *words]) == 0

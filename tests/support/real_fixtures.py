@@ -47,7 +47,9 @@ grep -H . /sys/class/net/*/queues/*/?ps_cpus /sys/kernel/mm/transparent_hugepage
 echo "## firewall"; nft list ruleset 2>/dev/null
 echo "## units"
 if [ -d /run/systemd/system ]; then
-    systemctl list-unit-files --no-legend; systemctl list-units --no-legend --all 'landspeed*'
+    for list in list-unit-files "list-units --all landspeed*"; do  # a busy systemd is asked again
+        systemctl $list --no-legend || systemctl $list --no-legend || echo "systemctl: no answer"
+    done
 fi
 echo "## files"
 find /etc /usr/local /var/lib/landspeed /opt /root -xdev ! -name '*-' ! -name '.pwd.lock' \

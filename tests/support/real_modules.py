@@ -49,6 +49,8 @@ class Host:
             "sys/devices/system/cpu/cpu8/cpufreq/scaling_governor": "powersave",
             "proc/meminfo": "MemTotal: 64000000 kB\nMemAvailable:   32000000 kB",
             "proc/sys/net/ipv4/tcp_available_congestion_control": "reno cubic",
+            "proc/sys/net/ipv4/tcp_allowed_congestion_control": "reno",
+            "proc/sys/net/core/netdev_max_backlog": "1000",
             "proc/sys/net/ipv4/tcp_sack": "0",
             "etc/os-release": 'NAME="Debian GNU/Linux"\nID=debian',
         }.items():

@@ -163,8 +163,15 @@ class Examination(Findings):
         self.add("clock", state, found, f"kept by chrony, PTP or NTP, within {CLOCK_MOST_S:g} s", remedy)
 
     def congestion_control(self) -> None:
-        """Check that the plan's congestion control is there or can be loaded."""
+        """Check that the plan's congestion control is there or can be loaded, and in a container that it is allowed."""
         wanted = self.wanted["congestion_control"]
+        allowed = text("/proc/sys/net/ipv4/tcp_allowed_congestion_control").split()
+        # Only the machine's own network has this file; elsewhere root may choose what is allowed, and nothing else.
+        if wanted not in allowed and not Path("/proc/sys/net/core/netdev_max_backlog").exists():
+            remedy = f"add {wanted} to net.ipv4.tcp_allowed_congestion_control of this container's machine, or "
+            remedy += "transfer.congestion_control: one of these"
+            self.add("congestion control", "fail", f"allowed here: {', '.join(allowed)}", wanted, remedy)
+            return
         there = text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
         state = "pass" if wanted in there else "fail"
         if state == "fail":
