@@ -43,7 +43,8 @@ def test_the_least_count_is_found_exactly(tmp_path: Path) -> None:
     assert (told["met"], told["missed"]) == (str(least), str(least - 1))
     assert len(told["probes"]) <= 2 + math.ceil(math.log2(63)) + 1
     assert len({probe["value"] for probe in told["probes"]}) == len(told["probes"])
-    assert f"transfer.streams {least} (met with 3 of 3 seeds)" in said
+    assert f"transfer.streams {least} (met with 3 of 3 seeds; bound by " in said
+    assert told["bound_by"].startswith("window")
     again, _ = find(tmp_path, *words)  # every cell is known
     assert again == told
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from landspeed.base.failures import NotPossible, RunFailed
 from landspeed.base.units import PROBABILITY, RATE, TIME, UnitError, parse_exact
+from landspeed.judge.certainty import most_told
 from landspeed.results.flow_result import PING_FIGURES
 from landspeed.runs.sweeps.grid import plan_grid
 from landspeed.runs.sweeps.store import Store
@@ -77,11 +78,12 @@ class Goal:
 
 @dataclass(frozen=True)
 class Trial:
-    """A value that was tried: how many of its seeds met the goal."""
+    """A value that was tried: how many of its seeds met the goal; what bound those that did not, or all that did."""
 
     value: str
     met: int
     seeds: int
+    bound_by: str = ""
 
     @property
     def good(self) -> bool:
@@ -89,7 +91,8 @@ class Trial:
         return self.met == self.seeds
 
     def __str__(self) -> str:
-        return f"{self.value} (met with {self.met} of {self.seeds} seeds)"
+        bound = f"; bound by {self.bound_by}" if self.bound_by else ""
+        return f"{self.value} (met with {self.met} of {self.seeds} seeds{bound})"
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class Found:
 
     def __str__(self) -> str:
         word = "greatest" if self.most else "least"
-        return f"The {word} {self.key} with {self.goal.text}: {self.met}; no longer met at {self.missed}"
+        return f"The {word} {self.key} with {self.goal.text}: {self.met}. No longer met at {self.missed}"
 
 
 def find(
@@ -150,7 +153,10 @@ def find(
         outcomes = [each for _, each in done]
         if broken := [each for each in outcomes if not each.done]:
             raise RunFailed(f"{key} {text}, seed {broken[0].seed}: {broken[0].error}")
-        probes.append(Trial(str(text), sum(goal.met(each.figures) for each in outcomes), len(outcomes)))
+        missing = [each.figures for each in outcomes if not goal.met(each.figures)]
+        limits = (figures.get("limited_by") for figures in missing or [each.figures for each in outcomes])
+        bound_by = most_told(word for word in limits if word)
+        probes.append(Trial(str(text), len(outcomes) - len(missing), len(outcomes), bound_by))
         tell(probes[-1])
         return probes[-1]
 
