@@ -66,6 +66,20 @@ def test_the_greatest_loss_of_rate_is_bracketed(tmp_path: Path) -> None:
     [
         (("--vary", "transfer.streams=1..3", "--goal", "goodput >= 900 Mbit/s"), 1, "no transfer.streams from 1 to 3"),
         (("--vary", "transfer.streams=2..3", "--goal", "goodput >= 1 kbit/s"), 1, "every transfer.streams from 2 to 3"),
+        (
+            (
+                "--vary",
+                "queue=8 MB..9 MB",
+                "--set",
+                "path.1.queue=7 MB",
+                "--goal",
+                "goodput >= 9 Gbit/s",
+                "--seeds",
+                "1",
+            ),
+            1,
+            "so queue decides nothing here: the file has path.1.queue of its own",
+        ),
         (("--vary", "transfer.streams", "--goal", "goodput >= 1 kbit/s"), 2, "the file does not vary it"),
         (("--vary", "transfer.streams=3", "--goal", "goodput >= 1 kbit/s"), 2, "write KEY=FROM..TO"),
         (("--vary", "transfer.streams=3..1", "--goal", "goodput >= 1 kbit/s"), 2, "ends before it begins"),
