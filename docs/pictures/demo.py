@@ -29,13 +29,15 @@ text { font: 13.5px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace
 def picture(run: ls.Run) -> str:
     """The SVG: bars behind a curtain that moves away, then what the demo says at its end."""
     record = run.record
-    assert record.plan
+    settled_bps = record.settled_goodput_bps
+    assert record.plan and settled_bps
     top_bps = round_top(record.plan.physics.expected_goodput_bps)
     lines = chart_lines(list(run.samples.goodput()), until_s=record.duration_s or 10, top_bps=top_bps, width=COLUMNS)
     end = [
         f"{record.duration_s:.1f} s of the path: {(run.goodput_bps or 0) / 1e6:.2f} Mbit/s over the whole transfer, "
-        f"RTT {record.rtt_ms:.3f} ms, {record.retransmits} retransmits.",
-        f"Bound by {run.limited_by}: goodput in the second half was {(run.steady_goodput_bps or 0) / 1e6:.2f} Mbit/s.",
+        f"{record.retransmits} retransmits.",
+        f"Round trip: {record.rtt_ms:.3f} ms idle, {record.rtt_loaded_median_ms or 0:.3f} ms under load (median).",
+        f"Bound by {run.limited_by}: goodput in the second half was {settled_bps / 1e6:.2f} Mbit/s.",
     ]
     shown, bars = list[str](), list[str]()
     text("$ landspeed demo", 1, shown, "dim")

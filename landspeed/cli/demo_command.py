@@ -60,7 +60,8 @@ def _tell(console: Console, run: Run) -> None:
     lines = [
         "",
         f"{record.duration_s:.1f} s of the path took {wall_s:.1f} s here: {whole} over the whole transfer, "
-        f"RTT {record.rtt_ms:.3f} ms, {record.retransmits} retransmits.",
+        f"{record.retransmits} retransmits.",
+        f"Round trip: {record.rtt_ms:.3f} ms idle, {record.rtt_loaded_median_ms or 0:.3f} ms under load (median).",
         f"Bound by {run.limited_by}: {run.limited_by_why}.",
         f"Report, for a browser: {run.report_file}",
         "",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 from pathlib import Path
 
 from landspeed.base.errors import ScenarioError
@@ -63,10 +65,11 @@ def do_show(parsed: argparse.Namespace) -> int:
     from landspeed.worlds.registry import world_type
 
     notes = world_type(parsed.world).notes
+    console = Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=160)
     for values, plan in plans:
         if values:
-            Console().rule(", ".join(f"{key} {value}" for key, value in values.items()))
-        Console().print(render_plan(plan, notes(plan)))
+            console.rule(", ".join(f"{key} {value}" for key, value in values.items()))
+        console.print(render_plan(plan, notes(plan)))
     return 0
 
 

@@ -110,8 +110,11 @@ def do_find(parsed: argparse.Namespace) -> int:
         seeds=parsed.seeds, within=parsed.within, tell=tell,
     )  # fmt: skip
     if parsed.json:
-        told = [{"value": probe.value, "met": probe.met, "seeds": probe.seeds} for probe in found.probes]
-        bracket = {"met": found.met.value, "missed": found.missed.value}
+        told = [
+            {"value": probe.value, "met": probe.met, "seeds": probe.seeds, "bound_by": probe.bound_by}
+            for probe in found.probes
+        ]
+        bracket = {"met": found.met.value, "missed": found.missed.value, "bound_by": found.missed.bound_by}
         print(json.dumps({"key": found.key, "goal": goal.text, **bracket, "probes": told}, indent=1))
     elif not parsed.quiet:
         print(found)

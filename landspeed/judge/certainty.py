@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from landspeed.base.failures import NotPossible
+from landspeed.base.limits import UNKNOWN
 
 LEAST = 10
 CONFIDENCE = 0.95
@@ -46,11 +47,12 @@ def certain(values: Sequence[float], confidence: float = CONFIDENCE) -> Certain:
 
 
 def most_told(words: Iterable[str]) -> str:
-    """The word that most runs were told, and of how many if not all: "loss (3 of 5)"; empty of none."""
+    """The word that most runs were told, and of how many if not all: "loss (3 of 5)"; the last is "unknown"."""
     known = Counter(words)
     if not known:
         return ""
-    word, count = known.most_common(1)[0]
+    word = max(known, key=lambda each: (known[each], each != UNKNOWN))
+    count = known[word]
     return word if count == known.total() else f"{word} ({count} of {known.total()})"
 
 

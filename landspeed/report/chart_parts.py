@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 POINTS = 1500
 BAND = 0.05  # of a chart's height: what held the transfer
 LABELLED = 0.12  # of its width: what is narrower has no room for a word
+PEAK = 1.05  # of the line rate: what is above it was not sent at that moment
+PEAKS = " Peaks above the line rate are data that waited for a packet sent again: it is read at once."
 SVG_DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3"}
 
 

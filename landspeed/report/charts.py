@@ -10,6 +10,8 @@ from landspeed.base.limits import ACK_PATH, BUS, BUS_FITTED, LINE_RATE, PACING, 
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.report.beside_recorded import recorded_streams, wanted_word
 from landspeed.report.chart_parts import (
+    PEAK,
+    PEAKS,
     POINTS,
     Chart,
     LevelLine,
@@ -39,7 +41,6 @@ LEAST_QUEUE = 0.01  # queues that stay below this part of the largest are told i
 START_RTTS = 40
 START_HIDDEN = 5  # a run this many times longer than its start hides it
 LEVELS = frozenset({ACK_PATH, BUS, BUS_FITTED, LINE_RATE, PACING, WINDOW})  # limits that are a level of goodput
-PEAK = 1.05  # of the line rate: what is above it was not sent at that moment
 HEADROOM = 2.0  # a limit further above the data than this is told in the caption, not drawn
 
 
@@ -107,7 +108,7 @@ def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart
     if len(record.limit_phases) > 1:
         caption += f" The band at its foot shows what held it: {phases_text(record.limit_phases)}."
     if (line_bps := plan.physics.line_rate_limit_bps) and most * size > PEAK * line_bps:
-        caption += " Peaks above the line rate are data that waited for a packet sent again: it is read at once."
+        caption += PEAKS
     if beyond:
         caption += f" Beyond the picture: {', '.join(beyond)}."
     words = f"Total goodput over {total[-1][0]:.0f} s; steady at {rate_text(mean)}, at most {rate_text(most * size)}."

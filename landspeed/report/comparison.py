@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from landspeed.base.text import DASH, bytes_text, duration_text, grouped, percent_of, rate_text
 from landspeed.report.chart_parts import (
+    PEAK,
+    PEAKS,
     Chart,
     LevelLine,
     chart_unit,
@@ -176,7 +178,7 @@ def _ms(value: float) -> str:
 
 def overlaid_charts(comparison: Comparison, prefix: str = "") -> list[Chart]:
     """The sides' series over each other; events of the first side are marked. Their keys begin with `prefix`."""
-    first = comparison.sides[0]
+    first, sides = comparison.sides[0], comparison.sides
     expect = first.plan.expect if comparison.recorded else None
     size, unit = chart_unit([scaled(side.goodput, 1e-9) for side in comparison.sides])
     marks = (
@@ -184,10 +186,11 @@ def overlaid_charts(comparison: Comparison, prefix: str = "") -> list[Chart]:
         if expect and expect.goodput_bps
         else []
     )
+    spikes = PEAKS if any(map(_peaks, sides)) else ""
     charts = [
         _overlaid(
             comparison, "goodput", "Goodput in total", unit, lambda side: scaled(side.goodput, size / 1e9), marks=marks,
-            caption="What the receiving application read, all streams.",
+            caption="What the receiving application read, all streams." + spikes,
         ),
         _overlaid(
             comparison, "rtt", "Round-trip time", "ms", lambda side: side.rtt, marks=[],
@@ -207,6 +210,12 @@ def overlaid_charts(comparison: Comparison, prefix: str = "") -> list[Chart]:
     for chart in found:
         mark_events(chart.figure, first.record.events)
     return [replace(chart, key=prefix + chart.key) for chart in found]
+
+
+def _peaks(side: Side) -> bool:
+    """Whether it read more at once than its line brings in that time."""
+    allowed = side.plan.physics.line_rate_limit_bps if side.plan.is_path else None
+    return bool(allowed) and max((rate * 1e9 for _, rate in side.goodput), default=0.0) > PEAK * (allowed or 0.0)
 
 
 def _overlaid(

@@ -98,7 +98,9 @@ def network_finding(record: RunRecord) -> str:
         return "No flow came to its end"
     whole = sum(flow.goodput_bps or 0.0 for flow in known)
     ends = [f"{percent_of(flow.goodput_bps, whole)} ({flow.name})" for flow in (known[-1], known[0])]
-    text = f"Of {rate_text(whole)} of goodput, {ends[0]} is the largest share and {ends[1]} the smallest"
+    together = record.goodput_bps or whole
+    apart = ", each flow's in its own time," if abs(whole - together) > 0.01 * together else ","
+    text = f"Of {rate_text(whole)} of goodput{apart} {ends[0]} is the largest share and {ends[1]} the smallest"
     waits = [
         (flow.rtt_loaded_median_ms - flow.rtt_ms, flow) for flow in known if flow.rtt_loaded_median_ms and flow.rtt_ms
     ]

@@ -57,7 +57,7 @@ class QueueDelay(Open):
 class RuleCheck(BaseModel):
     """One rule of the contest, and whether the run meets it."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     name: str
     rule: str
@@ -87,7 +87,7 @@ class _AsPlanJson:
 class RunRecord(BaseModel):
     """Record of one run; the content of `result.json`."""
 
-    model_config = ConfigDict(extra="forbid", ignored_types=(Total,))
+    model_config = ConfigDict(extra="forbid", ignored_types=(Total,), defer_build=True)
 
     schema_version: int = RECORD_SCHEMA_VERSION  # of this table
     complete: bool = False  # whether the run came to its end

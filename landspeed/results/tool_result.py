@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Open(BaseModel):
     """Known fields are checked, further ones are kept: what is measured may grow."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
 
 class Verified(Open):

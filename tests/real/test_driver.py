@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -269,15 +270,22 @@ def _record(goodput: float, **more: Any) -> RunRecord:
             {"streams": [{"stream": 0, "rwnd_limited_us": 2_000_000}]},
             "window: TCP waited for the receiver's window 20.0% of the time, 0.0% in the rehearsal",
         ),
-        ({"busy_s": 9.0}, "CPU of the sender: 91% of a core"),
-        ({}, "neither loss, RTT, window nor the hosts' CPU explains it"),
+        ({"busy_s": 9.0}, "sender processor: 91% of a core"),
+        ({}, "neither loss, RTT, window nor the hosts' processors explain it"),
     ],
 )
 def test_the_comparison_names_the_limit(more: dict[str, Any], reason: str) -> None:
     verdict = compare(_record(100e6), _record(80e6, **more))
     assert verdict.ok is None and "(-20.0%)" in verdict.text and reason in verdict.text
-    others = {"loss:", "RTT:", "window:", "CPU"} - {reason.split(maxsplit=1)[0]}
+    others = {"loss:", "RTT:", "window:", "processor:"} - set(reason.split())
     assert not any(word in verdict.text.partition(";")[2] for word in others if more)
+
+
+@pytest.mark.parametrize(("bound", "first", "also"), [("loss", "loss", "window"), ("window", "window", "loss")])
+def test_the_reason_is_what_bound_the_attempt(bound: str, first: str, also: str) -> None:
+    more = {"again": 10**7, "streams": [{"stream": 0, "rwnd_limited_us": 2_000_000}], "limited_by": bound}
+    text = compare(_record(100e6), _record(80e6, **more)).text
+    assert re.search(rf"\(-20\.0%\); {first}: [^(]+ \(also {also}: [^;]+\)$", text), text
 
 
 def test_what_is_alike_needs_no_reason() -> None:

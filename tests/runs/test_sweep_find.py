@@ -43,7 +43,8 @@ def test_the_least_count_is_found_exactly(tmp_path: Path) -> None:
     assert (told["met"], told["missed"]) == (str(least), str(least - 1))
     assert len(told["probes"]) <= 2 + math.ceil(math.log2(63)) + 1
     assert len({probe["value"] for probe in told["probes"]}) == len(told["probes"])
-    assert f"transfer.streams {least} (met with 3 of 3 seeds)" in said
+    assert f"transfer.streams {least} (met with 3 of 3 seeds; bound by " in said
+    assert told["bound_by"].startswith("window")
     again, _ = find(tmp_path, *words)  # every cell is known
     assert again == told
 
@@ -65,6 +66,20 @@ def test_the_greatest_loss_of_rate_is_bracketed(tmp_path: Path) -> None:
     [
         (("--vary", "transfer.streams=1..3", "--goal", "goodput >= 900 Mbit/s"), 1, "no transfer.streams from 1 to 3"),
         (("--vary", "transfer.streams=2..3", "--goal", "goodput >= 1 kbit/s"), 1, "every transfer.streams from 2 to 3"),
+        (
+            (
+                "--vary",
+                "queue=8 MB..9 MB",
+                "--set",
+                "path.1.queue=7 MB",
+                "--goal",
+                "goodput >= 9 Gbit/s",
+                "--seeds",
+                "1",
+            ),
+            1,
+            "so queue decides nothing here: the file has path.1.queue of its own",
+        ),
         (("--vary", "transfer.streams", "--goal", "goodput >= 1 kbit/s"), 2, "the file does not vary it"),
         (("--vary", "transfer.streams=3", "--goal", "goodput >= 1 kbit/s"), 2, "write KEY=FROM..TO"),
         (("--vary", "transfer.streams=3..1", "--goal", "goodput >= 1 kbit/s"), 2, "ends before it begins"),

@@ -50,6 +50,16 @@ def test_what_no_file_has(tmp_path: Path, base: str, right: str) -> None:
     assert caught.value.problems[0].right.startswith(right)
 
 
+@pytest.mark.parametrize(("wrong", "meant"), [("fisrt", "first"), ("importd", "imported.yaml"), ("im.yaml", "")])
+def test_a_name_is_meant_unless_a_file_here_is_nearer(
+    wrong: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("imported.yaml").write_text(MINE.format("lan"))
+    assert main(["check", wrong]) == 2
+    assert (f"did you mean {meant}?" if meant else "check the path") in capsys.readouterr().err
+
+
 def test_the_path_in_a_clone_leads_to_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -113,6 +113,11 @@ def test_a_unit_of_another_kind_is_no_typing_error(kind: u.Kind) -> None:
         ("path.0.queue=50 ms", "write 62.5 MB (50 ms at 10 Gbit/s), or", "path.0.queue=62.5 MB"),
         ("transfer.duration=20 GB", "write bytes: 20 GB", "transfer={bytes: 20 GB, duration: null}"),
         ("transfer={bytes: 20 s, duration: null}", "write duration: 20 s", "transfer.duration=20 s"),
+        (
+            "path.1.line_rate={down: 1 Gbit/s, up: 10 Mbit/s}",
+            "write line_rate: 1 Gbit/s and, for the other direction, reverse: {line_rate: 10 Mbit/s}",
+            "path.1.reverse={line_rate: 10 Mbit/s}",
+        ),
         ("path.1.line_rate=1 GB", "write 8 Gbit/s (a byte has 8 bits)", "path.1.line_rate=8 Gbit/s"),
     ],
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,11 +16,13 @@ from typing import Any
 
 from landspeed.base.failures import NotPossible, RunFailed
 from landspeed.base.units import PROBABILITY, RATE, TIME, UnitError, parse_exact
+from landspeed.judge.certainty import most_told
 from landspeed.results.flow_result import PING_FIGURES
 from landspeed.runs.sweeps.grid import plan_grid
 from landspeed.runs.sweeps.store import Store
 from landspeed.runs.sweeps.sweep import Report, SweepOptions, run_grid
-from landspeed.scenario.file.document import override_text
+from landspeed.scenario.file.document import YamlNode, override_text
+from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.file.ranges import Ends, read_ends
 from landspeed.scenario.file.vary import read_space
 from landspeed.worlds.world import World
@@ -77,11 +79,12 @@ class Goal:
 
 @dataclass(frozen=True)
 class Trial:
-    """A value that was tried: how many of its seeds met the goal."""
+    """A value that was tried: how many of its seeds met the goal; what bound those that did not, or all that did."""
 
     value: str
     met: int
     seeds: int
+    bound_by: str = ""
 
     @property
     def good(self) -> bool:
@@ -89,7 +92,8 @@ class Trial:
         return self.met == self.seeds
 
     def __str__(self) -> str:
-        return f"{self.value} (met with {self.met} of {self.seeds} seeds)"
+        bound = f"; bound by {self.bound_by}" if self.bound_by else ""
+        return f"{self.value} (met with {self.met} of {self.seeds} seeds{bound})"
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ class Found:
 
     def __str__(self) -> str:
         word = "greatest" if self.most else "least"
-        return f"The {word} {self.key} with {self.goal.text}: {self.met}; no longer met at {self.missed}"
+        return f"The {word} {self.key} with {self.goal.text}: {self.met}. No longer met at {self.missed}"
 
 
 def find(
@@ -138,6 +142,7 @@ def find(
     key, ends = ends_of(file, overrides, vary)
     store = Store(how.folder)
     probes: list[Trial] = []
+    figures: list[list[dict[str, Any]]] = []
 
     def probe(value: Fraction) -> Trial:
         text = ends.written(value)
@@ -150,19 +155,24 @@ def find(
         outcomes = [each for _, each in done]
         if broken := [each for each in outcomes if not each.done]:
             raise RunFailed(f"{key} {text}, seed {broken[0].seed}: {broken[0].error}")
-        probes.append(Trial(str(text), sum(goal.met(each.figures) for each in outcomes), len(outcomes)))
+        figures.append([each.figures for each in outcomes])
+        missing = [each for each in figures[-1] if not goal.met(each)]
+        limits = (each.get("limited_by") for each in missing or figures[-1])
+        bound_by = most_told(word for word in limits if word)
+        probes.append(Trial(str(text), len(outcomes) - len(missing), len(outcomes), bound_by))
         tell(probes[-1])
         return probes[-1]
 
     low, high = probe(ends.first), probe(ends.last)
     bad_side, good_side = (high, low) if most else (low, high)
     if not good_side.good:
-        raise RunFailed(f"no {key} from {low.value} to {high.value} meets {goal.text}: not even {good_side}")
+        same = _without_effect(file, overrides, key) if figures[0] == figures[1] else ""
+        raise RunFailed(f"no {key} from {low.value} to {high.value} meets {goal.text}: not even {good_side}{same}")
     if bad_side.good:
         end = "greater" if most else "smaller"
-        raise RunFailed(
-            f"every {key} from {low.value} to {high.value} meets {goal.text}: let the range have {end} values"
-        )
+        same = _without_effect(file, overrides, key) if figures[0] == figures[1] else ""
+        advice = same or f": let the range have {end} values"
+        raise RunFailed(f"every {key} from {low.value} to {high.value} meets {goal.text}{advice}")
     good, bad = (ends.first, ends.last) if most else (ends.last, ends.first)
     met, missed = good_side, bad_side
     while (middle := ends.between(good, bad, within)) is not None:
@@ -172,6 +182,21 @@ def find(
         else:
             bad, missed = middle, tried
     return Found(key, goal, most, met, missed, tuple(probes))
+
+
+def _without_effect(file: Path, overrides: Sequence[str], key: str) -> str:
+    """What is to be said where a key changes no figure: which keys of the file stand for it where it counts."""
+
+    def own(node: YamlNode, where: str) -> Iterator[str]:
+        for step, inner in (*node.mapping.items(), *enumerate(node.items)):
+            name = f"{where}.{step}" if where else str(step)
+            if step == key.rpartition(".")[2] and name != key:
+                yield name
+            yield from own(inner, name)
+
+    here = list(own(load_scenario(file, [*overrides, "vary=null"]).tree, ""))
+    instead = f": the file has {', '.join(here)} of its own" if here else ""
+    return f"; both ends have the same figures, so {key} decides nothing here{instead}"
 
 
 def ends_of(file: Path, overrides: Sequence[str], vary: str, word: str = "--vary") -> tuple[str, Ends]:

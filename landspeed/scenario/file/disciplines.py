@@ -26,7 +26,7 @@ ECN = "true: packets that negotiated ECN are marked instead of dropped"
 class Parameters(BaseModel):
     """The parameters of one discipline."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class Fifo(Parameters):
@@ -138,7 +138,7 @@ class Tbf(Parameters):
 class Discipline(BaseModel):
     """Queue discipline: a name, or a name with parameters (`codel: {target: 10 ms}`)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     fifo: Fifo | None = Field(None, description="First in, first out; the default")
     red: Red | None = Field(None, description="Random early detection")

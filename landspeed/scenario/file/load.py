@@ -30,7 +30,7 @@ from landspeed.scenario.file.document import (
 from landspeed.scenario.file.events import check_events
 from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.model_errors import model_problems
-from landspeed.scenario.file.packaged import is_name, near_name, packaged_file
+from landspeed.scenario.file.packaged import is_name, near_name, packaged_file, packaged_names
 
 MAX_BYTES = 1_000_000
 MAX_EXTENDS = 16
@@ -228,9 +228,11 @@ def _near_files(path: Path) -> str:
         found = sorted(p.name for p in folder.glob("*.yaml"))[:500] if folder.is_dir() else []
     except OSError:
         found = []
-    near = difflib.get_close_matches(path.name, found, 1) or difflib.get_close_matches(path.name + ".yaml", found, 1)
-    if near:
-        return f"did you mean {folder / near[0]}?"
+    stems = {name.removesuffix(".yaml"): name for name in found}  # the ending alone makes any two names alike
+    known = [*stems, *(packaged_names() if is_name(path) else [])]
+    near = next(iter(difflib.get_close_matches(path.name.removesuffix(".yaml"), known, 1)), "")
+    if near in stems:
+        return f"did you mean {folder / stems[near]}?"
     if packaged := near_name(path):
         return f"did you mean {packaged}?"
     return "name a file, or a scenario of `landspeed scenarios`" if is_name(path) else "check the path"

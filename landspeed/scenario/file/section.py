@@ -12,4 +12,4 @@ Text = Annotated[str, Field(min_length=1, max_length=4000)]
 class Section(BaseModel):
     """A mapping of the file: unknown keys are errors, values are what they say (no text for a number)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True, defer_build=True)

@@ -54,7 +54,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[e
 class TraceSource(BaseModel):
     """A trace of a direction: the file alone, or with what follows its end."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     file: str = Field(
         min_length=1, max_length=4000, description="CSV or Mahimahi's format, relative to this file; none: no trace"

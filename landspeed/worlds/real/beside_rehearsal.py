@@ -1,9 +1,10 @@
-"""Rehearsed beside real: how far apart they are, and which limit explains it."""
+"""Rehearsed beside real: how far apart they are, and which limit explains it, the one that bound the attempt first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from landspeed.base.limits import LOSS, RECEIVER_PROCESSOR, SEND_BUFFER, SENDER_PROCESSOR, WINDOW
 from landspeed.results.check import Check
 from landspeed.results.record import RunRecord
 from landspeed.scenario.theory.tolerances import (
@@ -25,7 +26,8 @@ def compare(rehearsed: RunRecord, real: RunRecord, tolerance: float = BESIDE_REH
         tolerance: relative difference that needs no explanation.
 
     Returns:
-        a verdict; `ok` is null when they differ: that is no fault of the attempt.
+        a verdict with one reason, that which bound the attempt where it is among them; others are notes. `ok` is null
+        when they differ: that is no fault of the attempt.
     """
     before, now = rehearsed.goodput_bps, real.goodput_bps
     if not before or not now:
@@ -35,22 +37,27 @@ def compare(rehearsed: RunRecord, real: RunRecord, tolerance: float = BESIDE_REH
     ok: bool | None = True
     if abs(difference) > tolerance:
         ok = None
-        reasons = list(_reasons(rehearsed, real))
-        text += "; " + ("; ".join(reasons) if reasons else "neither loss, RTT, window nor the hosts' CPU explains it")
+        reasons = [f"{word}: {why}" for word, why in _reasons(rehearsed, real)]
+        reasons.sort(key=lambda each: not each.startswith(f"{real.limited_by}:"))
+        text += "; " + (reasons[0] if reasons else "neither loss, RTT, window nor the hosts' processors explain it")
+        text += f" (also {'; '.join(reasons[1:])})" if reasons[1:] else ""
     return Check("rehearsed beside real", ok, text, before, now, tolerance * before, "bit/s", "goodput")
 
 
-def _reasons(rehearsed: RunRecord, real: RunRecord) -> Iterator[str]:
-    """Limits that differ between the two, in words, with both figures."""
+def _reasons(rehearsed: RunRecord, real: RunRecord) -> Iterator[tuple[str, str]]:
+    """Limits that differ between the two: the word of each, and both figures."""
     lost_before, lost_now = _loss(rehearsed), _loss(real)
     if lost_now > max(LOSS_FACTOR * lost_before, 1e-9):
-        yield f"loss: {lost_now:.2e} of the bytes were sent again, {lost_before:.2e} in the rehearsal"
+        yield LOSS, f"{lost_now:.2e} of the bytes were sent again, {lost_before:.2e} in the rehearsal"
     if rehearsed.rtt_ms and real.rtt_ms and abs(real.rtt_ms / rehearsed.rtt_ms - 1) > REAL_PATH_RTT_TOLERANCE:
-        yield f"RTT: {real.rtt_ms:.2f} ms, {rehearsed.rtt_ms:.2f} ms in the rehearsal"
-    for key, whose in (("rwnd_limited_us", "the receiver's window"), ("sndbuf_limited_us", "its own send buffer")):
+        yield "RTT", f"{real.rtt_ms:.2f} ms, {rehearsed.rtt_ms:.2f} ms in the rehearsal"
+    for word, key, what in (
+        (WINDOW, "rwnd_limited_us", "the receiver's window"),
+        (SEND_BUFFER, "sndbuf_limited_us", "its own send buffer"),
+    ):
         before, now = _waited(rehearsed, key), _waited(real, key)
         if now is not None and now > (before or 0.0) + BESIDE_REHEARSAL_GOODPUT_TOLERANCE:
-            yield f"window: TCP waited for {whose} {now:.1%} of the time, {before or 0.0:.1%} in the rehearsal"
+            yield word, f"TCP waited for {what} {now:.1%} of the time, {before or 0.0:.1%} in the rehearsal"
     for name in ("advertised_bytes", "sender_granted_bytes", "receiver_granted_bytes"):
         before, now = getattr(rehearsed.window, name, None), getattr(real.window, name, None)
         # What the streams can move with it in an RTT is less than what the rehearsal moved. (A window that nobody asked
@@ -63,12 +70,12 @@ def _reasons(rehearsed: RunRecord, real: RunRecord) -> Iterator[str]:
             and _window_bps(real, now) < _goodput(rehearsed)
         ):
             what = name.replace("_bytes", "").replace("_", " ")
-            yield f"window: {what} {now / 1e6:.2f} MB, {before / 1e6:.2f} MB in the rehearsal (`landspeed real tune`?)"
+            yield WINDOW, f"{what} {now / 1e6:.2f} MB, {before / 1e6:.2f} MB in the rehearsal (`landspeed real tune`?)"
             break
-    for end in ("sender", "receiver"):
+    for end, word in (("sender", SENDER_PROCESSOR), ("receiver", RECEIVER_PROCESSOR)):
         share = _busy(real, end)
         if share is not None and share >= BUSY_CORE:
-            yield f"CPU of the {end}: {share:.0%} of a core for each stream"
+            yield word, f"{share:.0%} of a core for each stream"
 
 
 def _loss(record: RunRecord) -> float:
