@@ -252,6 +252,24 @@ QUESTIONS = (
         lambda n: (2 * n["rtt"] + (n["rtt"] + 200) * (2 ** n["number"] - 1)) / 1e3,
         "s",
     ),
+    ExamQuestion(
+        "flow-queues",
+        "A line of {rate} Mbit/s has SFQ before it. {flows} downloads fill it, in packets of 1538 B. How long does a "
+        "ping wait for its turn at most?",
+        {"rate": range(2, 101, 2), "flows": range(3, 61)},
+        lambda n: n["flows"] * FRAME_BYTES * 8 / n["rate"] / 1e3,
+        "ms",
+        3,
+    ),
+    ExamQuestion(
+        "dtn",
+        "A data transfer node is to fill {rate} Gbit/s over {rtt} ms. Linux gives half of the third number of tcp_rmem "
+        "to the window. Which number does it need?",
+        {"rate": (1, 2, 5, 10, 25, 40, 100), "rtt": range(20, 201, 10)},
+        lambda n: 2 * n["rate"] * n["rtt"] / 8,
+        "MB",
+        3,
+    ),
 )
 
 

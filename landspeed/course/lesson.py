@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import entry_points
@@ -218,6 +219,7 @@ def _module(file: Path) -> ModuleType:
         raise LessonError(f"{file}: there is no such file")
     module = importlib.util.module_from_spec(spec)
     try:
+        sys.modules[name] = module  # a dataclass of it looks its annotations up there
         spec.loader.exec_module(module)
     except Exception as error:
         raise LessonError(f"{file}: {type(error).__name__}: {error}") from error

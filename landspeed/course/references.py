@@ -34,6 +34,7 @@ WORKS = (
     "Appenzeller, Keslassy and McKeown 2004",
     "Chiu and Jain 1989",
     "Ha and Rhee 2011",
+    "McKenney 1990",
     "Mathis, Semke, Mahdavi and Ott 1997",
     "Ware et al. 2019",
     "RFC 1323, 1992",

@@ -142,11 +142,15 @@ def test_a_name_that_is_no_lesson() -> None:
     assert lesson_named(f"{HOME}/queues").title == LESSONS["queues"].title
 
 
-def test_theory_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+def test_theory_that_cannot_be_imported_is_named_and_one_with_a_dataclass_can(tmp_path: Path) -> None:
     (tmp_path / "theory.py").write_text("1 / 0\n")
     lesson = Lesson(tmp_path, "x", 1, 1, "x", (), "")
     with pytest.raises(LessonError, match="ZeroDivisionError"):
         _ = lesson.comparisons
+    # a dataclass looks the names of its annotations up in its module
+    lines = ["from __future__ import annotations", "from dataclasses import dataclass", "@dataclass", "class A: x: int"]
+    (tmp_path / "theory.py").write_text("\n".join([*lines, "COMPARISONS = {'a': A(1).x}"]))
+    assert Lesson(tmp_path, "x", 1, 1, "x", (), "").comparisons == {"a": 1}
 
 
 # --- Theory ----------------------------------------------------------------------------------------------------------

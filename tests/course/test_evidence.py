@@ -34,6 +34,8 @@ WRONG: dict[str, tuple[str, float, set[str]]] = {
     "bbr": ("queue", 0.88, {"test_nothing_is_lost"}),
     "trace": ("window", 0.5, {"test_window"}),
     "timeouts": ("outage", 1.2, {"test_in_time"}),
+    "flow-queues": ("echo", 1.2, {"test_echo"}),
+    "dtn": ("window", 0.7, {"test_line_is_filled"}),
     "converging": ("losses", 3, {"test_losses"}),
     "record-2004": ("window", 0.7, {"test_bus_is_the_limit"}),
 }

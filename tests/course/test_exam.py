@@ -41,6 +41,8 @@ WORKED = [  # numbers of a question and its answer, in the order of the question
     ({"rate": 80, "rtt": 100}, 1890.0),
     ({"shift": 7, "raw": 1000, "rtt": 64}, 16.0),  # 128 kB
     ({"rtt": 100, "number": 3}, 2.3),  # 0.2 + 0.3 × 7
+    ({"rate": 16, "flows": 20}, 15.38),  # 20 × 12 304 bit
+    ({"rate": 10, "rtt": 80}, 200.0),
 ]
 
 
