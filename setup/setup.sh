@@ -138,7 +138,10 @@ install_python() {
 	for list in "$@"; do
 		if ! done_before "$(basename "$list")" "$list"; then
 			say "installing $list (pinned, hashes checked)"
-			.venv/bin/pip --disable-pip-version-check -q install --require-hashes -r "$list"
+			# The lists are whole: there is nothing to resolve. What the tests alone need is compiled where it is imported.
+			compile=
+			[ "$list" != setup/requirements/dev.txt ] || compile=--no-compile
+			.venv/bin/pip --disable-pip-version-check -q install --no-deps $compile --require-hashes -r "$list"
 			mark_done "$(basename "$list")"
 		fi
 	done
@@ -239,12 +242,13 @@ test)
 *) echo "setup.sh: '$level': run, test or nothing" >&2; exit 2 ;;
 esac
 began=$(date +%s)
-# shellcheck disable=SC2086
-install_packages $packages
-packed=$(date +%s)
-begin kernel build_kernel
+install_packages setup/apt-packages.txt
+begin kernel build_kernel # these two need no more: the other packages are installed meanwhile
 # shellcheck disable=SC2086
 begin python install_python $lists
+# shellcheck disable=SC2086
+[ "$level" = run ] || install_packages $packages
+packed=$(date +%s)
 begin programs build_programs
 [ "$level" = run ] || begin simulator build_sim
 finish || exit 1

@@ -1,5 +1,7 @@
 #include "mend/illinois.h"
 
+#include "mend/least_window.h"
+
 #include <ns3/tcp-socket-state.h>
 
 #include <algorithm>
@@ -17,7 +19,6 @@ constexpr double LEAST_BETA = 0.125, MOST_BETA = 0.5;                // what a l
 constexpr uint32_t SMALL_WINDOW_SEGMENTS = 15;                       // which is Reno's
 constexpr uint32_t SHORT_ROUNDS = 5; // theta: so many before alpha is at its largest again
 constexpr double SHORT_QUEUE = 0.01, SMALL_QUEUE = 0.1, LARGE_QUEUE = 0.8; // of the longest
-constexpr uint32_t LEAST_SEGMENTS = 2;
 
 } // namespace
 

@@ -1,5 +1,7 @@
 #include "mend/vegas.h"
 
+#include "mend/least_window.h"
+
 #include <algorithm>
 
 using namespace ns3;
@@ -13,7 +15,6 @@ namespace
 constexpr int64_t FEWEST_QUEUED = 2;        // alpha, segments
 constexpr int64_t MOST_QUEUED = 4;          // beta
 constexpr int64_t MOST_QUEUED_IN_START = 1; // gamma
-constexpr uint32_t LEAST_SEGMENTS = 2;
 
 } // namespace
 

@@ -1,5 +1,7 @@
 #include "mend/westwood.h"
 
+#include "mend/least_window.h"
+
 #include <ns3/simulator.h>
 #include <ns3/tcp-socket-state.h>
 
@@ -16,7 +18,6 @@ namespace
 constexpr uint64_t LEAST_SPAN_MS = 50; // a rate is measured over a round trip, and so long at least
 constexpr uint64_t OLD_SHARES = 7;     // of eight: what a filter keeps of the rate before
 constexpr uint64_t NS_IN_MS = 1'000'000;
-constexpr uint32_t LEAST_SEGMENTS = 2;
 
 uint64_t filtered(uint64_t before, uint64_t now)
 {

@@ -1,5 +1,7 @@
 #include "mend/yeah.h"
 
+#include "mend/least_window.h"
+
 #include <algorithm>
 
 using namespace ns3;
@@ -16,7 +18,6 @@ constexpr uint32_t LOSS_SHARE = 8;            // 2^delta: what a loss takes off 
 constexpr uint32_t SLOW_ROUNDS = 16;          // rho: after so many a loss halves the window
 constexpr uint32_t FAST_ROUNDS = 50;          // zeta: after so many there is no Reno beside it
 constexpr uint32_t SCALABLE_SEGMENTS_FOR_ONE = 100;
-constexpr uint32_t LEAST_SEGMENTS = 2;
 
 } // namespace
 
