@@ -25,7 +25,8 @@ make published           # all cells; what is known already is not run again
 - **landspeed** is the mean over the seeds, and the lowest and highest of them where there are several.
 - **Within**: some seed's figure is as near as the rule above the table allows, or the published one lies between two.
 - Not asked yet: "Revisiting TCP at scale" (halvings, Jain), receive autotuning over kernels, MPTCP's simult_flows,
-  Ware's shares of BBR, times of recovery, stated windows, DualPI2, and what the column "cells asked" leaves out.
+  Ware's shares of BBR beside several CUBICs, times of recovery, stated windows, DualPI2, and what the column
+  "cells asked" leaves out.
 - Each source is a folder in `tests/bench/published/`: figures, where they were read, path, rule.
 
 """

@@ -1,0 +1,56 @@
+"""T10: BBR's share beside one CUBIC over the queue's size: Ware's paths (IMC'19), measured on FABRIC (2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from landspeed.results.bundle import load_record
+from tests.bench.published.cells import Cell, Row, Source, figures_of
+
+BDP_BYTES = 50_000
+TRIALS = (1, 2, 3)
+SETTLES = (
+    "BBR begins low and takes minutes to settle in so deep a queue, in both worlds; how long theirs ran was not read. "
+    "Emulated, from 120 s on: 41.5, 43.2, 39.9, 31.7, 11.8 % at 4, 8, 16, 32, 64 BDP"
+)
+ALLOWED = 0.1  # of the share, as between the worlds (tests/bench/unequal.py)
+
+
+def share_percent(_: Mapping[str, Any], bundle: Path) -> float:
+    """BBR's part of all that was read."""
+    read = {flow.name: flow.bytes or 0 for flow in load_record(bundle).flows}
+    return 100 * read["bbr"] / sum(read.values())
+
+
+def cell_of(row: Row) -> Cell:
+    """A row of figures and its queue."""
+    queue_bdp = int(row["queue_bdp"])
+    goodputs = [(float(row[f"bbr_{trial}_mbit"]), float(row[f"cubic_{trial}_mbit"])) for trial in TRIALS]
+    shares = [100 * bbr / (bbr + cubic) for bbr, cubic in goodputs]
+    mean = sum(shares) / len(shares)
+    return Cell(
+        name=f"{queue_bdp}-BDP",
+        changes={"links.1.queue": f"{queue_bdp * BDP_BYTES} B"},
+        published=round(mean, 1),
+        spread=max(abs(each - mean) for each in shares),
+        allowed=ALLOWED * mean,
+        quick=queue_bdp in {1, 2, 8, 32},
+        cause=SETTLES if queue_bdp > 2 else "",
+    )
+
+
+SOURCE = Source(
+    name="fabric_bbr",
+    title="BBR beside one CUBIC, by the queue's size (Sarpkaya et al. 2025, on Ware's paths of IMC'19)",
+    read="fatihsarpkaya/bbr-shared-bottleneck, data of figure 2a: three trials on FABRIC, BBR version 1; how long "
+    "they are was not read, and 240 s are Ware's",
+    figure="BBR's share of the goodput over 240 s",
+    unit="%",
+    rule="± 10 % of the share",
+    cells=[cell_of(row) for row in figures_of("fabric_bbr")],
+    measure=share_percent,
+    seeds=3,
+    worlds=("emu", "sim"),
+)
