@@ -42,7 +42,8 @@ def do_help(parsed: argparse.Namespace) -> int:
     name = f"--{word.lstrip('-')}"
     lines = [f"{name} ({', '.join(commands)}): {text}" for text, commands in options.get(name, {}).items()]
     if not word.startswith("-"):
-        lines += [f"{key}: {text}" for key, text in keys.items() if word in (key, key.rpartition(".")[2])]
+        lines += _together(keys, {word})
+        lines += _limit(word) if lines else []
     lines = lines or _told(word, options, keys)
     if not lines:
         near = nearest(word, [*COMMANDS, *options, *keys, *(key.rpartition(".")[2] for key in keys)])
@@ -60,16 +61,31 @@ def _told(word: str, options: dict[str, dict[str, list[str]]], keys: dict[str, s
 
     if word in packaged_names():
         return [f"{word}: a scenario that comes with landspeed; `landspeed show {word}`, `landspeed run {word}`"]
-    if meaning := {limit.lower(): text for limit, text in MEANINGS.items()}.get(word.lower()):
-        return [f"{word}: what limits a transfer. {meaning}"]
+    if limit := _limit(word):
+        return limit
     meant = (*keys_meant(word), *(key for key, values in values_of_keys().items() if word in values))
-    if found := [f"{key}: {text}" for key, text in keys.items() if {key, key.rpartition(".")[2]} & set(meant)]:
+    if found := _together(keys, set(meant)):
         return found[:MOST_LINES]
     whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
     of_options = {
         f"{option} ({', '.join(commands)})": text for option in options for text, commands in options[option].items()
     }
     return [f"{name}: {text}" for name, text in (of_options | keys).items() if whole.search(text)][:MOST_LINES]
+
+
+def _limit(word: str) -> list[str]:
+    """What it means as a word for what bounds a transfer."""
+    meaning = {limit.lower(): text for limit, text in MEANINGS.items()}.get(word.lower())
+    return [f"{word}: what limits a transfer. {meaning}"] if meaning else []
+
+
+def _together(keys: dict[str, str], words: set[str]) -> list[str]:
+    """The keys of these names, those with the same text in one line."""
+    of_text = dict[str, list[str]]()
+    for key, text in keys.items():
+        if {key, key.rpartition(".")[2]} & words:
+            of_text.setdefault(text, []).append(key)
+    return [f"{', '.join(names)}: {text}" for text, names in of_text.items()]
 
 
 def _options(parser: Parser) -> Iterator[tuple[str, str, str]]:
