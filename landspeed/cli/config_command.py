@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,7 +33,9 @@ def do_config(parsed: argparse.Namespace) -> int:
     """Show, set or remove."""
     match parsed.words:
         case []:
-            for key, value in read_config().items():
+            if not (known := read_config()):
+                print("no defaults are set; `landspeed config set run.kernel 6.12` sets one", file=sys.stderr)
+            for key, value in known.items():
                 print(f"{key} = {str(value).lower() if isinstance(value, bool) else value}")
         case ["where"]:
             print(config_file())
