@@ -17,7 +17,29 @@ if TYPE_CHECKING:
 
 CONTROL = "bbr"
 PROBE_PACKETS = 4  # the window of a look
+STARTUP_GROWTH, STARTUP_ROUNDS = 1.25, 3
 LEAST_SHARE = 0.5  # of the time is left between the looks, or nothing is known of it
+
+
+class Startup:
+    """BBR's slow start, by its own rule: it ends when three rounds in a row bring less than a quarter more.
+
+    bbr_full_bw_thresh and bbr_full_bw_cnt in net/ipv4/tcp_bbr.c.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing delivered."""
+        self._most, self._same = 0.0, 0
+
+    def goes_on(self, rate: float) -> bool:
+        """Return whether it goes on.
+
+        Args:
+            rate: at which data was acknowledged in a round trip or longer, in any unit.
+        """
+        grown = self._same < STARTUP_ROUNDS and rate >= STARTUP_GROWTH * self._most and rate > 0
+        self._most, self._same = (rate, 0) if grown else (self._most, self._same + (self._most > 0))
+        return self._same < STARTUP_ROUNDS
 
 
 @dataclass(frozen=True)

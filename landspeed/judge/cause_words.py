@@ -166,7 +166,8 @@ def _starting(judged: Judged, of_time: str) -> str:
     wanted = physics.expected_goodput_bps * physics.rtt_ns // (8 * 10**9 * streams)
     needs_s = ph.slow_start_ns(wanted, physics.mss_bytes, physics.rtt_ns) / 1e9
     lasted = f" in {duration_s:.2f} s" if (duration_s := judged.record.duration_s) is not None else ""
-    if judged.samples is not None and judged.samples.left_slow_start() is False:
+    blind = judged.plan.transfer.congestion_control == CONTROL  # has no threshold that would tell
+    if not blind and judged.samples is not None and judged.samples.left_slow_start() is False:
         return f"no stream left it{lasted}; it takes {needs_s:.2f} s to the plan's goodput"
     return f"the window still grew {of_time}; from its start it takes {needs_s:.2f} s to the plan's goodput"
 
@@ -192,7 +193,8 @@ def _window_or_receiver(judged: Judged, share: float) -> Cause:
     if window is None or window.allowed_bps is None or window.bytes is None or window.rtt_ms is None:
         return limits.WINDOW, told
     allowed = f"{window.bytes / 1e6:.3g} MB per {window.rtt_ms:.1f} ms allow {rate_text(window.allowed_bps)}"
-    if goodput >= window.allowed_bps * (1 - limits.WINDOW_NEARNESS):
+    while_held = judged.attribution.rate_bps(limits.WINDOW, judged.from_s) if judged.attribution else 0.0
+    if max(goodput, while_held) >= window.allowed_bps * (1 - limits.WINDOW_NEARNESS):
         return limits.WINDOW, f"{told}; {allowed}"
     return limits.RECEIVER, f"{told}, though {allowed}: it reads too slowly"
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from landspeed.judge.attribution.attribution import Attribution
+from landspeed.judge.bbr_probing import Startup
 from landspeed.judge.bound import limited_by
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
@@ -81,3 +83,31 @@ def test_other_causes_come_before_probing(tmp_path: Path) -> None:
         bbr(), flows=[replace(bbr().flow, transfer=replace(bbr().transfer, congestion_controls=["bbr", "cubic"]))]
     )
     assert limited_by(mixed, probing_record(97.2e6), samples)[0] == "unknown"
+
+
+def test_bbrs_startup_ends_after_three_rounds_without_a_quarter_more() -> None:
+    """bbr_check_full_bw_reached; what grows again afterwards does not begin it again."""
+    start = Startup()
+    rates = (0, 1, 2, 2, 2.4, 4, 5, 5, 6.2, 6.2, 16)
+    wanted = (True,) * 9 + (False,) * 2
+    assert tuple(start.goes_on(rate) for rate in rates) == wanted
+
+
+def test_bbr_is_in_slow_start_until_then_and_bound_by_the_window_after_it(tmp_path: Path) -> None:
+    """Six seconds, a round trip of 264 ms: doubling to 4 s, then window / RTT. No slow reader is to blame."""
+    window, rtt_s = 100_000_000, 0.264
+    rows, sent, held_us = list[dict[str, Any]](), 0.0, 0.0
+    for number in range(1, 23):
+        full = window * min(1.0, 2.0 ** (number - 15))
+        sent, held_us = sent + full, held_us + (rtt_s * 1e6 if number > 15 else 0)
+        told = {"busy_us": round(number * rtt_s * 1e6), "rwnd_limited_us": round(held_us), "snd_wnd_bytes": window}
+        told |= {"bytes": round(sent), "mss_bytes": 8948, "srtt_us": 264_000, "cwnd_packets": 20_000}
+        rows.append({"time_s": number * rtt_s, **told})
+    sampled(tmp_path, *rows)
+    samples = sampled(tmp_path, *rows, end="sender")
+    plan = make_plan(limits={"bus of geneva": 10**12}, transfer={"congestion_control": "bbr", "streams": 1})
+    made = Attribution.of_flow(plan, "emu", samples)
+    assert [(each.state, round(each.end_s, 1)) for each in made.phases()] == [("slow start", 4.0), ("window", 5.8)]
+    record = record_of(1e9, {"duration_s": 5.8}, duration_s=5.8, rtt_ms=264.0)
+    kind, why = limited_by(plan, record, samples, made)
+    assert (kind, "too slowly" in (why or "")) == ("window", False), why

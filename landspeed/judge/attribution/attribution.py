@@ -31,7 +31,7 @@ from landspeed.base.limits import (
 )
 from landspeed.judge.attribution.intervals import Interval, stream_intervals
 from landspeed.judge.attribution.line_evidence import LineEvidence
-from landspeed.judge.bbr_probing import CONTROL, PROBE_PACKETS
+from landspeed.judge.bbr_probing import CONTROL, PROBE_PACKETS, Startup
 
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
@@ -130,6 +130,12 @@ class Attribution:
         whole = limit_bps * (self.end_s - from_s)
         return {state: part / whole for state, part in _largest_first(lost) if part > 0} if whole > 0 else {}
 
+    def rate_bps(self, state: RunLimit, from_s: float) -> float:
+        """Goodput of all streams while they were in a state, from a time on; 0 if none was."""
+        own = [(span.span_s, acked) for span, acked in self._acked if span.state == state and span.begin_s >= from_s]
+        held_s = sum(span_s for span_s, _ in own) / max(len(self.intervals), 1)
+        return 8 * sum(acked for _, acked in own) / held_s if held_s > 0 else 0.0
+
     def link_of(self, state: RunLimit, from_s: float, to_s: float) -> int | None:
         """The link where a state was mostly."""
         held: defaultdict[int, float] = defaultdict(float)
@@ -157,6 +163,7 @@ class Attribution:
 
     def _states(self, stream: int, intervals: list[Interval], *, blind: bool) -> Iterator[StateSpan]:
         held: RunLimit | None = None
+        start = Startup()
         cut_s = -1.0  # the path was cut until then, or nothing had come through since
         for each in intervals:
             if self.path.cut(each.begin_s, each.end_s) or (each.begin_s <= cut_s and not each.acked_bytes):
@@ -167,7 +174,9 @@ class Attribution:
             if each.reduced:
                 after_cut = each.begin_s <= cut_s + 2 * (each.rtt_s or 0.0)
                 held = limits.OUTAGE if after_cut and cut_s > 0 else self._reduced_by(each, held, shared)
+            starting = blind and start.goes_on(each.acked_bytes / each.span_s if each.span_s else 0.0)
             state, link = self._state(each, held, shared, blind=blind)
+            state = limits.SLOW_START if starting and state == limits.UNKNOWN else state
             yield StateSpan(stream, each.begin_s, each.end_s, state, link)
 
     def _shared(self, begin_s: float, end_s: float) -> Set[int]:
