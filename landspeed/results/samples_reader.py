@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from landspeed.base.extras import require_extra
 from landspeed.results.bundle import LINKS, PINGS, SAMPLES
 from landspeed.results.parquet_file import read_samples
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, later
@@ -47,6 +48,11 @@ class Samples:
         self._flow: str | None = None
         self._begins_ns = 0
         self._way: Sequence[Step] | None = None
+
+    def __repr__(self) -> str:
+        """What it is of, and how to get at it; nothing is read."""
+        flow = f", flow {self._flow}" if self._flow else ""
+        return f"<samples of {self.bundle.name}{flow}: .goodput(), .to_arrow(), .to_pandas()>"
 
     def of_flow(self, name: str, begins_s: float = 0.0, way: Sequence[Step] | None = None) -> Samples:
         """The samples of one flow of a network.
@@ -146,7 +152,12 @@ class Samples:
         return self._both
 
     def to_pandas(self) -> pd.DataFrame:
-        """Samples of both ends as a pandas frame, one row for each stream, end and time."""
+        """Samples of both ends as a pandas frame, one row for each stream, end and time.
+
+        Raises:
+            NotReady: pandas is not installed.
+        """
+        require_extra("notebook")
         return self._both.to_pandas()
 
     # --- series ------------------------------------------------------------------------------------------------------

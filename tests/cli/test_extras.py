@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from landspeed.base.extras import EXTRAS, examine_extras
+from landspeed.base.failures import NotReady
 from landspeed.cli.main import main
+from landspeed.results.samples_reader import Samples
 from tests.support.places import ROOT
 
 
@@ -32,6 +34,16 @@ def test_the_doctor_tells_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
     states = {found.name: (found.state, found.remedy) for found in examine_extras()}
     assert states["extra course"] == ("warn", "pip install 'landspeed[course]'")
     assert states["extra notebook"] == ("ok", "")
+
+
+def test_samples_in_python_say_what_they_are_and_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    without("pandas", monkeypatch)
+    samples = Samples(tmp_path / "first-20261127T120000Z-1a2b3c")
+    assert repr(samples) == "<samples of first-20261127T120000Z-1a2b3c: .goodput(), .to_arrow(), .to_pandas()>"
+    with pytest.raises(NotReady, match=r"not installed: pandas: pip install 'landspeed\[notebook\]'"):
+        samples.to_pandas()
 
 
 def test_a_lesson_says_so_before_its_runs(

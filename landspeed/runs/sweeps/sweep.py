@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from landspeed.base.extras import require_extra
 from landspeed.base.failures import NotPossible
 from landspeed.judge.certainty import enough
 from landspeed.runs.sweeps.grid import MOST_CELLS, Cell, Grid, GridPoint, plan_grid
@@ -127,7 +128,8 @@ class Sweep:
         return arrow_table(self.grid, self.rows)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The rows as a data frame (needs pandas)."""
+        """The rows as a data frame. Raises NotReady where pandas is not installed."""
+        require_extra("notebook")
         return self.to_arrow().to_pandas()
 
     def __iter__(self) -> Any:
