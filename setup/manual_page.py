@@ -59,6 +59,8 @@ COMMON = {
     "--runs": "folder of runs",
     "--jobs": "runs at once",
     "--json": "one JSON object on standard output",
+    "--open": "open the page in the browser",
+    "--scheduler": "a Dask scheduler's address",
     "--quiet": "no progress, no table",
 }
 

@@ -48,13 +48,13 @@ def add_mn(made: Parser) -> None:
     made.add_argument(
         "--evidence",
         action="store_true",
-        help="keep captures of every host's links (pcap, for Wireshark), and the nodes' settings before and after",
+        help="keep captures of every host's links (pcap, for Wireshark), and nodes' settings",
     )
     made.add_argument(
         "--capture",
         choices=("first", "full"),
         default="first",
-        help="captures with --evidence: the first 20 MB of each, or whole (default: first)",
+        help="with --evidence: 20 MB of each, or whole (default: first)",
     )
     made.add_argument("--quiet", action="store_true", help="no progress, and nothing printed but by the script")
     with_world_options(made, "mn")

@@ -128,7 +128,11 @@ class Sweep:
         return arrow_table(self.grid, self.rows)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The rows as a data frame. Raises NotReady where pandas is not installed."""
+        """The rows as a data frame (needs pandas).
+
+        Raises:
+            NotReady: pandas is not installed.
+        """
         require_extra("notebook")
         return self.to_arrow().to_pandas()
 
