@@ -339,7 +339,7 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO, targets: tuple[s
     if refused := [line for line in recipe.options() if f"{line}\n" not in config]:
         raise KernelError(f"{archive.name} does not take these options: {', '.join(refused)}")
     for first in ("kernel/groups.o", "net/sched/sch_drr.o")[: 1 + (MODULES in targets)]:
-        run(*make, first, cwd=source, check=False)  # cc.sh compiles the headers with it
+        run(*make, first, cwd=source, check=False)  # emu/kernel/cc.sh compiles the headers with it
     run(*make, *targets, cwd=source)
     if MODULES in targets:
         keep_modules(output, result, log)
