@@ -74,7 +74,7 @@ def test_what_is_in_it(wheel: Path) -> None:
     assert {f"landspeed/data/scenarios/{name}" for name in made} <= set(names)
     patches = sorted(path.name for path in (ROOT / "emu" / "kernel" / "patches").iterdir())
     assert sorted(Path(name).name for name in names if "/kernel/patches/" in name and name[-1] != "/") == patches
-    assert "landspeed/data/emu/kernel/built/config" in names
+    assert {"landspeed/data/emu/kernel/built/config", "landspeed/data/emu/kernel/cc.sh"} <= set(names)
     assert any(name.endswith("/GPL-2") for name in names)
     assert re.search(r"^\| `linux-source-[\d.]+\.tar\.xz` \| `linux\S*` \| `\d\S+` \|", told, re.MULTILINE)
     libraries = {
