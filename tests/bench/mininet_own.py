@@ -30,6 +30,7 @@ REASONS = {
     "testPingUser": USER_SWITCH,
     "testPingall": USER_SWITCH,
     "testFailover": USER_SWITCH,
+    "testTreePing64": USER_SWITCH,
     "testNAT": "the guest has no internet",
     "testClusterPingAll": "it wants other machines by ssh",
 }
