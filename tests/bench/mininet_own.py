@@ -8,6 +8,7 @@ Exit status 1 if one fails that is not in `REASONS`, or if two outputs differ.
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import re
 import sys
@@ -30,6 +31,7 @@ REASONS = {
     "testPingUser": USER_SWITCH,
     "testPingall": USER_SWITCH,
     "testFailover": USER_SWITCH,
+    "testTreePing64": USER_SWITCH,
     "testNAT": "the guest has no internet",
     "testClusterPingAll": "it wants other machines by ssh",
 }
@@ -123,7 +125,10 @@ def main() -> int:
             began = time.monotonic()
             found, said = run(file, Path(out))
             told, fine = row(file, found)
-            if parsed.twice and run(file, Path(out))[1] != said:
+            if parsed.twice and (again := run(file, Path(out))[1]) != said:
+                print(
+                    "\n".join(difflib.unified_diff(said.splitlines(), again.splitlines(), lineterm="")), file=sys.stderr
+                )
                 told, fine = told.removesuffix(" |") + " **another output the second time** |", False
         print(told, flush=True)
         print(f"{file.stem}: {time.monotonic() - began:.0f} s", file=sys.stderr)

@@ -193,6 +193,41 @@ def test_a_script_prints_the_same_every_time(
     assert outputs[0] == outputs[1]
 
 
+SYSTEM_LAB = """
+import os, subprocess, sys
+from mininet.net import Mininet
+from mininet.topo import SingleSwitchTopo
+
+def say(words):
+    done = subprocess.run(words, shell=True, capture_output=True, text=True)
+    print(words, "->", done.returncode, (done.stdout + done.stderr).strip())
+
+say("sudo -E modprobe sch-htb")
+say("sudo modprobe no-such-module")
+say("getent hosts $(hostname)")
+say("grep -c CONFIG_NET_NS=y /boot/config-$(uname -r)")
+say("ulimit -Sn")
+net = Mininet(SingleSwitchTopo(2))  # Open vSwitch with the default controller, and no waiting for it
+net.start()
+print("dropped", net.pingAll(), net["h1"].cmd("ulimit -Sn; ls /sys/class/net | xargs").split())
+print(net["s1"].cmd("ovs-ofctl del-flows s1; ovs-ofctl dump-flows s1"), "flows end")
+net.stop()
+"""
+
+
+@pytest.mark.guest
+def test_the_guest_is_a_system_as_scripts_expect_it(tmp_path: Path) -> None:
+    (tmp_path / "lab.py").write_text(SYSTEM_LAB)
+    said = landspeed("mn", "--quiet", "--out", tmp_path / "out", "lab.py", cwd=tmp_path).stdout
+    assert "sudo -E modprobe sch-htb -> 0" in said
+    assert "modprobe: no-such-module: not in the guest's kernel" in said
+    assert re.search(r"getent hosts .* -> 0 127\.0\.1\.1", said)
+    assert "CONFIG_NET_NS=y /boot/config-$(uname -r) -> 0 1" in said
+    assert "ulimit -Sn -> 0 1024" in said
+    assert "dropped 0.0 ['16384', 'h1-eth0', 'lo']" in said
+    assert re.search(r"^(NXST_FLOW.*)?\s* flows end$", said, re.MULTILINE)
+
+
 COMMANDS_LAB = """
 from mininet.cli import CLI
 from mininet.link import TCLink

@@ -162,6 +162,29 @@ def user() -> Iterator[str]:
         )
 
 
+def test_an_ordinary_user_gets_of_a_mininet_script_what_root_gets(clone: Path, user: str) -> None:
+    """The same bytes, alone and beside a busy machine (ten times: `python -m tests.bench.bench_mininet`)."""
+    out = clone.parent / "mn"
+    out.mkdir()
+    if user:
+        shutil.chown(out, user)
+    words = ("mn", "--quiet", "--out", out, clone / "docs/examples/mininet/bufferbloat.py")
+    done = [_in_clone(clone, *words, user=user or None)]
+    busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    try:
+        done.append(_in_clone(clone, *words, user=user or None))
+    finally:
+        busy.kill()
+        busy.wait()
+    done.append(_in_clone(clone, *words))
+    assert [each.returncode for each in done] == [0, 0, 0], done[0].stderr
+    assert {(each.stdout, each.stderr) for each in done} == {(done[0].stdout, done[0].stderr)}
+    rates = [float(each) for each in re.findall(r"goodput ([\d.]+)", done[0].stdout)]
+    assert rates == pytest.approx([9.564, 9.564], rel=0.02)  # 10 Mbit/s × 1448 / 1514
+    uid = pwd.getpwnam(user).pw_uid if user else os.getuid()
+    assert {run.stat().st_uid for run in out.iterdir()} == {uid, os.getuid()}
+
+
 def test_an_ordinary_user_can_run_and_owns_the_results(clone: Path, user: str) -> None:
     out = clone.parent / "out"
     out.mkdir()

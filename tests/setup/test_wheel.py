@@ -120,6 +120,11 @@ def test_a_run_from_it_without_the_clone(wheel: Path, tmp_path: Path) -> None:
     (bundle,) = (tmp_path / "data" / "landspeed" / "runs").iterdir()
     assert (bundle / "samples.parquet").is_file()
     assert f"Report: {bundle}/report.html" in done.stdout.decode()
+    lab = ROOT / "docs" / "examples" / "mininet" / "dumbbell.py"
+    (tmp_path / "lab.py").write_text(lab.read_text().replace('"60"', '"5"'))
+    words_mn = [*words[:3], "mn", "lab.py"]  # with the modules of the kernel in the wheel
+    done = subprocess.run(words_mn, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert "Jain's index" in done.stdout, done.stderr
     sim = [*words, "--world", "sim"]
     done = subprocess.run(sim, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
     assert done.returncode == 2

@@ -25,6 +25,8 @@ LINE_DELAY_NS = 8_000  # a long cable; tc(8) shows multiples of 64 ns only
 LINE_PACKETS = 1000  # as of the queue of a card (txqueuelen)
 TC_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "latency_ms")
 LISTENS_S = 1.0  # within which a controller listens, or does not at all
+# In which switches connect to their controllers: on a machine they have done so before the next command has begun.
+CONNECTS_S = 0.1
 NO_LIMIT = "*** {what}: the guest has one processor, and computing takes no virtual time\n"
 NO_SCREEN = "*** {what}: refused: the guest has no screen; run commands with node.cmd(...) instead\n"
 
@@ -145,6 +147,8 @@ def change_net(module: Any) -> None:
     @functools.wraps(started)
     def start(self: Any, *words: Any, **named: Any) -> Any:
         result = started(self, *words, **named)
+        if self.controllers and any(hasattr(switch, "connected") for switch in self.switches):
+            time.sleep(CONNECTS_S)
         tell_of(self)
         return result
 

@@ -50,8 +50,8 @@ def run_script(job: Job) -> dict[str, Any]:
         setting.write("2")
     for module in job.modules:
         namespaces.load_module(module)
-    mount_hosts([])
     files = WrittenFiles([*job.visible, job.cwd])
+    mount_hosts([])  # over that of the new tree
     _find_programs()
     _mount_cgroups()
     _complete_system()
@@ -76,6 +76,7 @@ def _find_programs() -> None:
     """Put programs of `PROGRAMS` before those of the distribution that they start."""
     os.mkdir(FOUND)  # noqa: PTH102
     links = dict.fromkeys(REFUSED, PROGRAMS / "refused")
+    links |= {name: PROGRAMS / name for name in ("modprobe", "sudo")}  # which a system may be without
     links |= {name: PROGRAMS / program for name, program in OWN.items() if shutil.which(name)}
     if "ovs-testcontroller" in links and not shutil.which("controller"):
         links["controller"] = links["ovs-testcontroller"]  # what Mininet's class Controller starts

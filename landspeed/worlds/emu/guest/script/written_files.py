@@ -38,7 +38,8 @@ class WrittenFiles:
         self._layers: list[tuple[str, str]] = []
         below = sorted({path for path in visible if is_covered(path) and path not in MEMORY_FOLDERS})
         for path in below:
-            if os.path.isdir(HOST_TREE + path):  # noqa: PTH112
+            inside = any(path.startswith(f"{laid}/") for laid, _ in self._layers)  # which shows it, too
+            if os.path.isdir(HOST_TREE + path) and not inside:  # noqa: PTH112
                 self._lay(path, path)
         self._lay("/", ROOT)
         for folder in MOVED:
