@@ -21,4 +21,8 @@ uint32_t GrantedSendBuffer(uint64_t asked_bytes, uint32_t mss_bytes);
 // it.
 uint32_t AutotunedReceiveWindow(uint64_t ceiling_bytes, uint32_t mss_bytes);
 
+// Segments at the beginning that are acknowledged one by one: while each makes what is offered grow
+// by two, from the half of the buffer that was asked for to `granted_bytes`, and fifteen more.
+uint32_t AcknowledgedSingly(uint64_t asked_bytes, uint32_t granted_bytes, uint32_t mss_bytes);
+
 } // namespace landspeed

@@ -95,6 +95,10 @@ TcpGrant SetTcpDefaults(const TcpSettings &settings)
 	Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(Seconds(FIRST_TIMEOUT_S)));
 	Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(DATA_RETRIES));
 	Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(settings.segments_per_ack));
+	Config::SetDefault("landspeed::TcpSocket::AcknowledgedSingly",
+			   UintegerValue(AcknowledgedSingly(
+			       settings.window_bytes.value_or(grant.receive_window_bytes),
+			       grant.receive_window_bytes, settings.mss_bytes)));
 	Config::SetDefault("ns3::TcpSocket::DelAckTimeout",
 			   TimeValue(MilliSeconds(DELAYED_ACK_MS)));
 	Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(MIN_TIMEOUT_MS)));

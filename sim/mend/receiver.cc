@@ -61,8 +61,10 @@ void TcpSocket::ReceivedData(Ptr<Packet> packet, const TcpHeader &tcpHeader)
 	}
 	const bool hole = received.Size() > received.Available();
 	const bool filled = received.NextRxSequence() > expected + packet->GetSize();
+	const bool single = acknowledged_singly_ > 0;
+	acknowledged_singly_ -= single;
 	// RFC 5681 section 4.2: at once where a hole is, or was.
-	if (hole || filled || ++m_delAckCount >= m_delAckMaxCount) {
+	if (hole || filled || single || ++m_delAckCount >= m_delAckMaxCount) {
 		m_congestionControl->CwndEvent(m_tcb, TcpSocketState::CA_EVENT_NON_DELAYED_ACK);
 		Acknowledge();
 		return;

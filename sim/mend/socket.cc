@@ -13,6 +13,7 @@
 #include <ns3/tcp-l4-protocol.h>
 #include <ns3/tcp-recovery-ops.h>
 #include <ns3/type-id.h>
+#include <ns3/uinteger.h>
 
 #include <algorithm>
 #include <array>
@@ -27,8 +28,14 @@ NS_OBJECT_ENSURE_REGISTERED(TcpSocket);
 
 TypeId TcpSocket::GetTypeId()
 {
-	static TypeId id =
-	    TypeId("landspeed::TcpSocket").SetParent<TcpSocketBase>().AddConstructor<TcpSocket>();
+	static TypeId id = TypeId("landspeed::TcpSocket")
+			       .SetParent<TcpSocketBase>()
+			       .AddConstructor<TcpSocket>()
+			       .AddAttribute("AcknowledgedSingly",
+					     "Segments at the beginning, each acknowledged at once",
+					     UintegerValue(0),
+					     MakeUintegerAccessor(&TcpSocket::acknowledged_singly_),
+					     MakeUintegerChecker<uint32_t>());
 	return id;
 }
 
@@ -41,7 +48,8 @@ TcpSocket::TcpSocket()
 TcpSocket::TcpSocket(const TcpSocket &sock)
     : TcpSocketBase(sock), deadline_(sock.deadline_), head_again_at_(sock.head_again_at_),
       acknowledge_(sock.acknowledge_), acknowledge_at_(sock.acknowledge_at_),
-      probing_(sock.probing_), written_bytes_(sock.written_bytes_), read_bytes_(sock.read_bytes_),
+      acknowledged_singly_(sock.acknowledged_singly_), probing_(sock.probing_),
+      written_bytes_(sock.written_bytes_), read_bytes_(sock.read_bytes_),
       retransmitted_segments_(sock.retransmitted_segments_), timeouts_(sock.timeouts_)
 {
 	MakeBuffers();

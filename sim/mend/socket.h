@@ -54,6 +54,7 @@ struct TcpFigures {
 //   docs/ns3/15-lost-handshake.md.
 // - The rate at which it paces is computed in 64 bits, from the smoothed round trip; ns-3 3.37
 //   multiplies the window by 8 in 32 bits. docs/ns3/13-pacing-rate.md.
+// - The first segments are acknowledged one by one. docs/ns3/18-quick-acknowledgments.md.
 // - The rate of delivery is that of the segment sent last. docs/ns3/16-delivery-rate.md.
 class TcpSocket : public ns3::TcpSocketBase
 {
@@ -146,11 +147,12 @@ private:
 	void Probe();
 
 	ns3::Time deadline_;
-	ns3::Time head_again_at_;     // when the oldest segment was sent once more, last
-	ns3::EventId acknowledge_;    // when the delayed acknowledgment may be due
-	ns3::Time acknowledge_at_;    // when it is, if m_delAckCount says that one waits
-	uint32_t paced_together_ = 0; // segments that left since the pacing timer last ran out
-	bool probing_ = false;        // a probe was sent and nothing acknowledged since
+	ns3::Time head_again_at_;          // when the oldest segment was sent once more, last
+	ns3::EventId acknowledge_;         // when the delayed acknowledgment may be due
+	ns3::Time acknowledge_at_;         // when it is, if m_delAckCount says that one waits
+	uint32_t acknowledged_singly_ = 0; // segments that still are, each at once
+	uint32_t paced_together_ = 0;      // segments that left since the pacing timer last ran out
+	bool probing_ = false;             // a probe was sent and nothing acknowledged since
 	uint64_t written_bytes_ = 0;
 	uint64_t read_bytes_ = 0;
 	uint64_t retransmitted_segments_ = 0;

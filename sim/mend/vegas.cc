@@ -46,7 +46,9 @@ void Vegas::CongestionStateSet(Ptr<TcpSocketState> tcb,
 
 void Vegas::IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
 {
-	if (!open_) {
+	// What an acknowledgment brings comes one segment at a time (validation.cc): where it ended
+	// a round trip of few samples, all of it counts as Reno's.
+	if (!open_ || tcb->m_lastAckedSeq == few_until_) {
 		NewReno::IncreaseWindow(tcb, segmentsAcked);
 	} else if (rounds_.Ended(*tcb)) {
 		judge_round(tcb, segmentsAcked);
@@ -59,6 +61,7 @@ void Vegas::IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
 void Vegas::judge_round(const Ptr<TcpSocketState> &tcb, uint32_t segments_acked)
 {
 	if (!rounds_.Enough()) {
+		few_until_ = tcb->m_lastAckedSeq;
 		NewReno::IncreaseWindow(tcb, segments_acked);
 		return;
 	}

@@ -28,7 +28,8 @@ private:
 	void judge_round(const ns3::Ptr<ns3::TcpSocketState> &tcb, uint32_t segments_acked);
 
 	Rounds rounds_;
-	bool open_ = true; // no loss is being repaired
+	bool open_ = true;                   // no loss is being repaired
+	ns3::SequenceNumber32 few_until_{0}; // acknowledged when a round trip had few samples
 };
 
 } // namespace landspeed

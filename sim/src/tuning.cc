@@ -81,6 +81,10 @@ TcpGrant tcp_settle(const Plan &plan, const Flow &flow)
 		grant.receive_window_bytes = static_cast<uint32_t>(*transfer.window_bytes);
 		ns3::Config::SetDefault("ns3::TcpSocket::RcvBufSize",
 					ns3::UintegerValue(grant.receive_window_bytes));
+		ns3::Config::SetDefault("landspeed::TcpSocket::AcknowledgedSingly",
+					ns3::UintegerValue(AcknowledgedSingly(
+					    grant.receive_window_bytes, grant.receive_window_bytes,
+					    settings.mss_bytes)));
 	}
 	if (transfer.initial_window_packets)
 		ns3::Config::SetDefault("ns3::TcpSocket::InitialCwnd",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.results.bundle import load_record
+from landspeed.results.samples_reader import Samples
 from tests.bench.unequal import CASES, WORLDS, Mean, share
 from tests.support.command import landspeed
 from tests.support.emu_fixtures import write_scenario
@@ -38,6 +39,26 @@ def test_another_seed_is_another_run_only_where_sending_times_vary(tmp_path: Pat
             delivered.setdefault(jitter, set()).add(tuple(flow.bytes or 0 for flow in flows))
     without, with_noise = delivered.values()
     assert (len(without), len(with_noise)) == (1, 3), delivered
+
+
+@pytest.mark.guest
+@pytest.mark.slow
+def test_slow_start_ends_at_the_same_window(tmp_path: Path) -> None:
+    """HyStart hears acknowledgments that come one by one at first: where it ends decides the next minute's shares.
+
+    Over 10 Mbit/s two segments take 2.46 ms, and a train has no gap above 2 ms (docs/ns3/18-quick-acknowledgments.md).
+    """
+    content = CASES[CASE].content(0)
+    flow = content["flows"][0] | {"congestion_control": "cubic"}
+    content.update(send_jitter="0 s", links=content["links"][:3], flows=[flow])
+    left: dict[str, int] = {}
+    for world in WORLDS:
+        file = write_scenario(tmp_path, content)
+        words = ("run", file, "--world", world, "--json", "--quiet", "--set", "transfer.duration=1 s")
+        bundle = Path(json.loads(landspeed(*words, "--out", tmp_path / world).stdout)["bundle"])
+        left[world] = min(threshold for (threshold,) in Samples(bundle).rows("sender", "ssthresh_packets"))
+    assert left["sim"] == pytest.approx(left["emu"], abs=2), left  # the last acknowledgment's two segments
+    assert left["emu"] < 100
 
 
 @pytest.mark.guest

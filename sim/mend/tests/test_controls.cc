@@ -216,6 +216,30 @@ void VegasEndsSlowStart()
 	}
 }
 
+// A round trip of two samples, as of a window of four with delayed acknowledgments, is Reno's: each
+// of the two segments that the acknowledgment which ends it brings counts.
+void VegasOfFewSamples()
+{
+	constexpr uint32_t window = 4, rounds = 4;
+	auto vegas = CreateObject<Vegas>();
+	auto state = FullWindow();
+	state->m_cWnd = window * MSS;
+	state->m_ssThresh = 2 * MSS;
+	vegas->CongestionStateSet(state, TcpSocketState::CA_OPEN);
+	for (uint32_t round = 0; round < rounds; ++round) {
+		vegas->PktsAcked(state, 2, MilliSeconds(80));
+		vegas->PktsAcked(state, 2, MilliSeconds(80));
+		state->m_lastAckedSeq = state->m_nextTxSequence.Get() + 1;
+		state->m_nextTxSequence += window * MSS;
+		vegas->IncreaseWindow(state, 1);
+		vegas->IncreaseWindow(state, 1);
+	}
+	double should_be = window;
+	for (uint32_t segment = 0; segment < 2 * rounds; ++segment)
+		should_be += 1 / should_be;
+	CheckNear("window, segments", static_cast<double>(state->m_cWnd) / MSS, should_be, 1e-3);
+}
+
 // Liu, Basar and Srikant 2008: alpha falls from 10 segments in a round trip to 0.3 where the queue
 // is the longest that was seen, and beta rises from 1/8 to 1/2. A window of less than 15 is Reno's.
 // In ten windows of acknowledgments, a segment each; Reno's ten are 10 + 11 + … + 16 and some.
@@ -289,6 +313,7 @@ int main(int argc, char **argv)
 			{"scalable-at-a-loss", ScalableAtALoss},
 			{"vegas-at-a-loss", VegasAtALoss},
 			{"vegas-ends-slow-start", VegasEndsSlowStart},
+			{"vegas-of-few-samples", VegasOfFewSamples},
 			{"westwood-at-a-loss", WestwoodAtALoss},
 			{"yeah-stays-fast", YeahStaysFast},
 			{"yeah-at-a-loss", YeahAtALoss},

@@ -13,6 +13,7 @@ from .question import Finding, exactly
 from .simulated import Runs, S, lane
 from .tcp import INITIAL, SEGMENTS
 
+WINDOW_BYTES = 10_000_000  # asked for
 LONGEST_RTO_S = 59.0  # RFC 6298 section 2.5: a maximum of 60 s or more; ns-3 has 60 s
 Row = dict[str, int]
 Make = Callable[[RateClass, int, Runs], Iterable[Finding]]
@@ -43,14 +44,15 @@ def _rows(run: Any, name: str = "sender") -> list[Row]:
 def _slow_start(rate: RateClass, ip: int, runs: Runs) -> Iterable[Finding]:
     """The window is ten segments, and one for each that is acknowledged."""
     mss, step_ns = theory.mss(MTU, ip), round(_rtt_s(rate, ip) / 8 * S)
-    run = runs.run(_lanes(rate), ip, bytes=SEGMENTS * mss, sample_interval_ns=step_ns)
+    run = runs.run(_lanes(rate), ip, bytes=SEGMENTS * mss, sample_interval_ns=step_ns, window_bytes=WINDOW_BYTES)
     rows = [row for row in _rows(run) if row["bytes"] < (SEGMENTS // 2 - INITIAL) * mss]
     worst = max((row["cwnd_packets"] - INITIAL - row["bytes"] / mss for row in rows), key=abs)
     yield Finding("TCP: slow start doubles", worst, 0, 1, "", "a window of ten segments and those acknowledged")
     yield exactly("TCP: MSS", rows[0]["mss_bytes"], mss)
     yield exactly("TCP: nothing sent twice", run.result["retransmits"], 0)
     acks = run.lane(1, "reverse")["packets"]  # where they begin: the last ones are under way
-    wanted = theory.acknowledgments(SEGMENTS, rate.packet_s)
+    singly = theory.acknowledged_singly(WINDOW_BYTES, rows[0]["snd_wnd_bytes"], mss)
+    wanted = theory.acknowledgments(SEGMENTS, rate.packet_s, singly)
     yield Finding("TCP: ACKs of a stream", acks, wanted, 12, "", "handshake and end, and each round's last one")
 
 

@@ -188,6 +188,18 @@ def pacing_gap_s(segment: int, pacing_bps: float) -> float:
 DELAYED_ACK_S = 0.04  # Linux, net/tcp.h: TCP_DELACK_MIN; RFC 1122 section 4.2.3.2: below 0.5 s
 
 
-def acknowledgments(segments: int, packet_s: float) -> float:
-    """Of a stream: one for two segments (RFC 5681 section 4.2), or for each, where the next one comes too late."""
-    return segments if packet_s > DELAYED_ACK_S else segments / 2
+def acknowledged_singly(asked_bytes: int, offered_bytes: int, segment: int) -> int:
+    """Segments that Linux acknowledges one by one: while each makes the offer grow by two, from what was asked for.
+
+    And 15 more (net/ipv4/tcp_input.c: TCP_MAX_QUICKACKS is 16, and tcp_grow_window sets the lowest bit again).
+    """
+    return 15 + math.ceil((offered_bytes - asked_bytes) / (2 * segment))
+
+
+def acknowledgments(segments: int, packet_s: float, singly: int = 0) -> float:
+    """Of a stream: one for two segments (RFC 5681 section 4.2), or for each, where the next one comes too late.
+
+    The first `singly` are acknowledged one by one.
+    """
+    alone = segments if packet_s > DELAYED_ACK_S else min(singly, segments)
+    return alone + (segments - alone) / 2
