@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ GATED = ("deploy", "attempt", "site")
 ALWAYS = ("restore", "stop", "collect")  # possible also where figures are others by now; what is collected says so
 LONGEST_HOURS = 24 * 31
 KEY_HELP = "a private ssh key, or a public one whose private half ssh-agent has"
+VAULT_VARIABLE = "ANSIBLE_VAULT_PASSWORD_FILE"  # Ansible's own
+VAULT_HELP = f"password of Ansible Vault (default: the file that {VAULT_VARIABLE} in the environment names)"
 AT_THE_SHAPER = ("shape", "restore", "site")
 
 
@@ -68,9 +71,7 @@ def add_real(parser: argparse.ArgumentParser) -> None:
     key = commands.add_parser("key", help="make the engine's key, encrypted by Ansible Vault")
     key.set_defaults(play_action=_key)
     key.add_argument("inventory", type=Path, metavar="INVENTORY")
-    key.add_argument(
-        "--vault-password-file", type=Path, required=True, metavar="FILE", help="password of Ansible Vault"
-    )
+    key.add_argument("--vault-password-file", type=Path, metavar="FILE", help=VAULT_HELP)
 
     signing = commands.add_parser("sign", help="sign the bundle of an attempt with your ssh key")
     signing.set_defaults(play_action=_sign)
@@ -105,7 +106,7 @@ def add_real(parser: argparse.ArgumentParser) -> None:
             metavar="DIR",
             help="folder of bundles (default: results/runs of a clone, else ~/.local/share/landspeed/runs)",
         )
-        made.add_argument("--vault-password-file", type=Path, metavar="FILE", help="password of Ansible Vault")
+        made.add_argument("--vault-password-file", type=Path, metavar="FILE", help=VAULT_HELP)
         made.add_argument("--ask-become-pass", action="store_true", help="ask for the password of sudo")
         if play in GATED:
             made.add_argument(
@@ -195,9 +196,11 @@ def _key(parsed: argparse.Namespace) -> int:
     target = parsed.inventory / "group_vars" / "all" / "vault.yml"
     if target.exists():
         raise RealError(f"{target} exists already; remove it to make another key")
+    if not (password := _vault_password(parsed)):
+        raise RealError(f"a key is encrypted: give --vault-password-file FILE, or {VAULT_VARIABLE}")
     program = Path(sys.executable).parent / "ansible-vault"
     made = subprocess.run(
-        [program, "encrypt", "--vault-password-file", parsed.vault_password_file, "--output", target, "-"],
+        [program, "encrypt", "--vault-password-file", password, "--output", target, "-"],
         input=f"landspeed_engine_key: {secrets.token_hex(32)}\n",
         capture_output=True,
         text=True,
@@ -205,7 +208,7 @@ def _key(parsed: argparse.Namespace) -> int:
     )
     if made.returncode:
         raise RealError(f"ansible-vault: {made.stderr.strip()}")
-    print(f"{target}: a new key, encrypted; give --vault-password-file to deploy")
+    print(f"{target}: a new key, encrypted; every play needs its password")
     return 0
 
 
@@ -299,11 +302,15 @@ def _show(folder: Path, parsed: argparse.Namespace) -> int:
 
 
 def _vault(parsed: argparse.Namespace, inventory: Path) -> Path | None:
-    if parsed.vault_password_file:
-        return parsed.vault_password_file.resolve()
-    if (inventory / "group_vars" / "all" / "vault.yml").exists():
-        raise RealError(f"{inventory} has an encrypted key: give --vault-password-file FILE")
-    return None
+    password = _vault_password(parsed)
+    if not password and (inventory / "group_vars" / "all" / "vault.yml").exists():
+        raise RealError(f"{inventory} has an encrypted key: give --vault-password-file FILE, or {VAULT_VARIABLE}")
+    return password
+
+
+def _vault_password(parsed: argparse.Namespace) -> Path | None:
+    named = parsed.vault_password_file or os.environ.get(VAULT_VARIABLE)
+    return Path(named).resolve() if named else None
 
 
 def _is_name(text: str) -> bool:

@@ -116,7 +116,11 @@ def test_an_interrupted_attempt_ends_its_engines(
 
 @pytest.mark.slow
 def test_the_key_is_encrypted_and_made_once(
-    inventory: Path, played: Played, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    inventory: Path,
+    played: Played,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     password = tmp_path / "password"
     password.write_text("a password\n")
@@ -124,6 +128,8 @@ def test_the_key_is_encrypted_and_made_once(
     vault = inventory / "group_vars" / "all" / "vault.yml"
     assert main(["real", "key", str(inventory), "--vault-password-file", str(tmp_path / "none")]) == 2
     assert "ansible-vault: " in capsys.readouterr().err
+    assert main(make[:3]) == 2
+    assert "give --vault-password-file FILE, or ANSIBLE_VAULT_PASSWORD_FILE" in capsys.readouterr().err
     assert main(make) == 0
     assert vault.read_text().startswith("$ANSIBLE_VAULT;")
     assert "landspeed_engine_key" not in vault.read_text()
@@ -133,7 +139,9 @@ def test_the_key_is_encrypted_and_made_once(
     assert main(["real", "tune", str(inventory)]) == 2
     assert "has an encrypted key: give --vault-password-file FILE" in capsys.readouterr().err
     assert main(["real", "tune", str(inventory), "--vault-password-file", str(password)]) == 0
-    assert played == [("tune", {}, ["--vault-password-file", str(password)])]
+    monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(password))
+    assert main(["real", "tune", str(inventory)]) == 0
+    assert played == 2 * [("tune", {}, ["--vault-password-file", str(password)])]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +222,10 @@ def test_an_attempt_becomes_a_bundle_like_any_other(
     _, bundle = collect(inventory, tmp_path, "first")
     record = load_record(bundle)
     assert (record.world, record.clock, record.complete, record.error) == ("real", "real", True, None)
-    assert record.goodput_bps == pytest.approx(90e6, rel=0.5)  # what loopback was asked for
+    # What the engine counted, whatever else this machine did meanwhile; at most what loopback was asked for.
+    assert record.bytes and record.duration_s and record.duration_s > 0.99
+    assert record.goodput_bps == pytest.approx(record.bytes * 8 / record.duration_s, rel=0.01)
+    assert record.goodput_bps <= 1.05 * 90e6
     assert record.rtt_ms == 264.1  # of the pings, not of the loopback device
     assert record.calibration is not None
     assert (record.calibration.passed, record.calibration.path_mtu_bytes) == (True, 9000)
