@@ -279,6 +279,15 @@ QUESTIONS = (
         "kB",
         3,
     ),
+    ExamQuestion(
+        "offload",
+        "A stream is paced at {rate} Mbit/s. With offload its host makes 1024 packets a second, each of whole segments "
+        "of 1448 B. How many segments has one?",
+        {"rate": range(30, 301, 10)},
+        lambda n: n["rate"] * 1e6 / 8 // 1024 // MSS_BYTES,
+        "",
+        2,
+    ),
 )
 
 
