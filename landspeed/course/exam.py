@@ -270,6 +270,24 @@ QUESTIONS = (
         "MB",
         3,
     ),
+    ExamQuestion(
+        "mptcp",
+        "A transfer by MPTCP has {fast} Mbit/s over {near} ms and {slow} Mbit/s over {far} ms. Which window does its "
+        "receiver need to fill both?",
+        {"fast": range(20, 101, 10), "near": range(10, 41, 10), "slow": range(5, 21, 5), "far": range(50, 201, 10)},
+        lambda n: (n["fast"] + n["slow"]) * n["far"] / 8,
+        "kB",
+        3,
+    ),
+    ExamQuestion(
+        "offload",
+        "A stream is paced at {rate} Mbit/s. With offload its host makes 1024 packets a second, each of whole segments "
+        "of 1448 B. How many segments has one?",
+        {"rate": range(30, 301, 10)},
+        lambda n: n["rate"] * 1e6 / 8 // 1024 // MSS_BYTES,
+        "",
+        2,
+    ),
 )
 
 

@@ -36,6 +36,8 @@ WRONG: dict[str, tuple[str, float, set[str]]] = {
     "timeouts": ("outage", 1.2, {"test_in_time"}),
     "flow-queues": ("echo", 1.2, {"test_echo"}),
     "dtn": ("window", 0.7, {"test_line_is_filled"}),
+    "mptcp": ("both", 0.8, {"test_both"}),
+    "offload": ("payload", 2, {"test_payload"}),
     "converging": ("losses", 3, {"test_losses"}),
     "record-2004": ("window", 0.7, {"test_bus_is_the_limit"}),
 }

@@ -43,6 +43,8 @@ WORKED = [  # numbers of a question and its answer, in the order of the question
     ({"rtt": 100, "number": 3}, 2.3),  # 0.2 + 0.3 × 7
     ({"rate": 16, "flows": 20}, 15.38),  # 20 × 12 304 bit
     ({"rate": 10, "rtt": 80}, 200.0),
+    ({"fast": 70, "near": 10, "slow": 10, "far": 100}, 1000.0),
+    ({"rate": 100}, 8),  # 12 207 B
 ]
 
 
