@@ -74,7 +74,7 @@ def _told(word: str, options: dict[str, dict[str, list[str]]], keys: dict[str, s
 
 
 def _limit(word: str) -> list[str]:
-    """What it means as a word for what bounds a transfer."""
+    """Meaning of a word for what bounds a transfer."""
     meaning = {limit.lower(): text for limit, text in MEANINGS.items()}.get(word.lower())
     return [f"{word}: what limits a transfer. {meaning}"] if meaning else []
 

@@ -213,7 +213,7 @@ def overlaid_charts(comparison: Comparison, prefix: str = "") -> list[Chart]:
 
 
 def _peaks(side: Side) -> bool:
-    """Whether it read more at once than its line brings in that time."""
+    """True if it read more at once than its line brings in that time."""
     allowed = side.plan.physics.line_rate_limit_bps if side.plan.is_path else None
     return bool(allowed) and max((rate * 1e9 for _, rate in side.goodput), default=0.0) > PEAK * (allowed or 0.0)
 

@@ -50,7 +50,7 @@ class Samples:
         self._way: Sequence[Step] | None = None
 
     def __repr__(self) -> str:
-        """What it is of, and how to get at it; nothing is read."""
+        """Text that says what it is of and how to get at it; nothing is read."""
         flow = f", flow {self._flow}" if self._flow else ""
         return f"<samples of {self.bundle.name}{flow}: .goodput(), .to_arrow(), .to_pandas()>"
 

@@ -185,7 +185,7 @@ def find(
 
 
 def _without_effect(file: Path, overrides: Sequence[str], key: str) -> str:
-    """What is to be said where a key changes no figure: which keys of the file stand for it where it counts."""
+    """Sentence for a key that changes no figure: which keys of the file stand for it where it counts."""
 
     def own(node: YamlNode, where: str) -> Iterator[str]:
         for step, inner in (*node.mapping.items(), *enumerate(node.items)):

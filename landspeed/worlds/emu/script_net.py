@@ -19,7 +19,7 @@ SUPER_PACKETS = (
 SUPER_PACKET_BYTES = 65_536  # that the kernel hands to an interface with TSO at once
 SLOW_QUEUE_NS = 100_000_000  # what a queue of netem's default size may add before it is worth a word
 NETEM_LIMIT = 1000  # packets, its default
-QUANTUM_BYTES = (1_000, 200_000)  # sch_htb.c cuts what is outside, and says so
+QUANTUM_BYTES = (1_000, 200_000)  # the kernel's htb cuts what is outside, and says so
 UNLIMITED_BPS = 100_000_000_000  # a scenario's line where the script's has no rate: 100 Gbit/s
 
 
@@ -155,7 +155,7 @@ def _warnings(way: LinkEnd) -> list[str]:
 
 
 def _policed(way: LinkEnd, other: LinkEnd) -> list[str]:
-    """What a policer at this end does to the super-packets of the other."""
+    """Warning of what a policer at this end does to the super-packets of the other."""
     if way.police_bytes is None or way.police_bytes >= SUPER_PACKET_BYTES or not other.tso:
         return []
     return [

@@ -63,7 +63,7 @@ class Evidence:
         return f"{self._folder}/tcpdump-{interface}.log"
 
     def _settings(self, when: str) -> None:
-        """Of each namespace once: switches share that of the guest."""
+        """Keep each namespace's once: switches share that of the guest."""
         named = {node.name: node for node in self._net.hosts if node.inNamespace}
         if shared := [each for each in self._net.switches if not each.inNamespace]:
             named["switches"] = shared[0]
