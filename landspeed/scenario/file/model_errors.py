@@ -48,10 +48,8 @@ _SIBLINGS = {("duration", SIZE): "bytes", ("bytes", TIME): "duration"}
 
 def _other_kind(where: KeyPath, value: Any, tree: YamlNode) -> str:
     """The advice for a quantity that another key takes, for a queue in time, for one value a direction; else empty."""
-    if isinstance(value, dict | list) and where[-1] in ("line_rate", "one_way_delay", "queue"):
-        several = cast("dict[str, Any] | list[Any]", value)
-        said = several.values() if isinstance(several, dict) else several
-        first, second = [*map(str, said), "…", "…"][:2]
+    if where[-1] in ("line_rate", "one_way_delay", "queue") and (several := _several(value)) is not None:
+        first, second = [*map(str, several), "…", "…"][:2]
         return f"write {where[-1]}: {first} and, for the other direction, reverse: {{{where[-1]}: {second}}}"
     unit = re.sub(r"^[0-9.]+\s*", "", value) if isinstance(value, str) else ""
     kind = kind_of(unit)
@@ -66,6 +64,13 @@ def _other_kind(where: KeyPath, value: Any, tree: YamlNode) -> str:
     except UnitError:
         return ""
     return f"write {held} ({value} at {rate}), or a multiple of the path's BDP, e.g. 0.5 BDP"
+
+
+def _several(value: Any) -> list[Any] | None:
+    """The values of a mapping or a list; None if it is neither."""
+    return (
+        [*cast(Any, value.values() if isinstance(value, dict) else value)] if isinstance(value, dict | list) else None
+    )
 
 
 def _way(tree: YamlNode, where: KeyPath) -> Iterator[YamlNode]:
