@@ -52,15 +52,18 @@ def pytest_configure(config: pytest.Config) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC_PRIVATE, None):
         return  # root of a container that may not: tests that look for leftovers may see those of others
-    for folder in OWN_FOLDERS:
-        Path(folder).mkdir(exist_ok=True)
-        libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, None)
-    # One to which no other process of root's can do anything: a machine of CI was met whose /dev/null only root opened.
+    # A node to which no other process of root's can do anything: a machine was met whose own only root could open. The
+    # file system that it lies in goes below the mount, so that nothing of it is seen but /dev/null.
+    shm = os.fsencode(OWN_FOLDERS[0])
     own = Path(OWN_FOLDERS[0]) / "null"
+    libc.mount(b"tmpfs", shm, b"tmpfs", 0, None)
     os.mknod(own, NULL_FOR_ALL, os.makedev(1, 3))
     own.chmod(0o666)
     libc.mount(os.fsencode(own), os.fsencode(NULL), None, MS_BIND, None)
-    own.unlink()
+    libc.umount(shm)
+    for folder in OWN_FOLDERS:
+        Path(folder).mkdir(exist_ok=True)
+        libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, None)
 
 
 def pytest_report_header() -> list[str]:
