@@ -9,7 +9,7 @@ import pytest
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.resolve.resolve import make_plan
 from tests.support.emu_fixtures import plan_of, scenario
-from tests.support.scenario_errors import GOOD, refused, write
+from tests.support.scenario_errors import GOOD, check_link_refused, refused, write
 
 RATE = 1e-8
 
@@ -65,12 +65,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_what_cannot_be_is_refused_where_it_stands(tmp_path: Path, case: str) -> None:
-    keys, at, what, right = BAD[case]
-    line = "one_way_delay: 5 ms, line_rate: 1 Gbit/s"
-    path = write(tmp_path, text := GOOD.replace(line, f"{line}, {keys}"))
-    message = refused(path)
-    assert f"{path}:9:{text.splitlines()[8].index(at) + 1}: " in message, message
-    assert what in message and right in message, message
+    check_link_refused(tmp_path, *BAD[case])
 
 
 def test_super_packets_are_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from landspeed.worlds.emu.guest.shaping.encode_netem import impairments, words
 from landspeed.worlds.emu.guest.shaping.lose_next import draws, nth
 from landspeed.worlds.registry import plan_for
 from tests.support.emu_fixtures import plan_of, scenario, transfer
-from tests.support.scenario_errors import GOOD, refused, write
+from tests.support.scenario_errors import GOOD, check_link_refused, refused, write
 from tests.support.scenario_plan import shown
 from tests.support.sim_fixtures import MS, S, direction, path_plan, simulate
 
@@ -92,12 +92,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_count_is_refused_where_it_stands(tmp_path: Path, case: str) -> None:
-    keys, at, what, right = BAD[case]
-    line = "one_way_delay: 5 ms, line_rate: 1 Gbit/s"
-    path = write(tmp_path, text := GOOD.replace(line, f"{line}, {keys}"))
-    message = refused(path)
-    assert f"{path}:9:{text.splitlines()[8].index(at) + 1}: " in message, message
-    assert what in message and right in message, message
+    check_link_refused(tmp_path, *BAD[case])
 
 
 def test_super_packets_cannot_be_counted(tmp_path: Path) -> None:

@@ -34,3 +34,12 @@ def refused(path: Path, *overrides: str) -> str:
     with pytest.raises(ScenarioError) as caught:
         plan_for(load_scenario(path, overrides))
     return str(caught.value)
+
+
+def check_link_refused(folder: Path, keys: str, at: str, what: str, right: str) -> None:
+    """GOOD with more keys on its second link is refused where `at` begins, with what is wrong and what is right."""
+    line = "one_way_delay: 5 ms, line_rate: 1 Gbit/s"
+    path = write(folder, text := GOOD.replace(line, f"{line}, {keys}"))
+    message = refused(path)
+    assert f"{path}:9:{text.splitlines()[8].index(at) + 1}: " in message, message
+    assert what in message and right in message, message
