@@ -41,6 +41,7 @@ def _worker(config: pytest.Config) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     """A worker beside others sees its own guests and namespaces only, so that its tests can look for leftovers."""
+    config.option.loadscopereorder = False  # pytest-xdist would put the largest groups first, not the longest
     builds.begin_reports()
     builds.use_reports(_worker(config))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under `nohup … &`: programs would ignore a test's Ctrl-C
@@ -86,14 +87,30 @@ def _mark(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.xdist_group(item.path.relative_to(HERE).as_posix()))
 
 
+def _turn(item: pytest.Item) -> int:
+    """When it comes among workers: what is long first, so that all of them end at once.
+
+    The lab is one row that no other worker can shorten; rows of tests that share a fixture are long, too. A test that
+    wants the machine alone waits for the longest that runs beside it: at the end those are short.
+    """
+    order = [
+        isinstance(item, pytest.Function) and LAB in item.fixturenames,
+        item.get_closest_marker("xdist_group") is not None,
+        item.get_closest_marker("slow") is not None,
+        item.get_closest_marker("alone") is None,
+    ]
+    return order.index(True) if True in order else len(order)
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Add markers; the lab comes first, being one long row that no other worker can shorten."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add markers; workers get the tests in the order of their length."""
     for item in items:
         _mark(item)
         if os.geteuid() != 0 and item.get_closest_marker("root"):
             item.add_marker(pytest.mark.skip(reason="needs root"))
-    items.sort(key=lambda item: item.get_closest_marker("lab") is None)
+    if hasattr(config, "workerinput"):
+        items.sort(key=_turn)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
