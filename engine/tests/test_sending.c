@@ -3,9 +3,15 @@
 #include "check.h"
 #include "net/packet.h"
 #include "payload/inflight.h"
+#include "payload/payload.h"
 #include "payload/sending.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define SEED   42
 #define STREAM 3
@@ -115,6 +121,62 @@ static void the_way_of_sending_has_a_reason(void **state)
 	assert_int_equal(send_method_check(SEND_SPLICE, false, &failure), 0);
 }
 
+/* Of four that begin at once one fills the file; all send that one's bytes, and nobody changes
+ * them. */
+static void senders_share_one_payload(void **state)
+{
+	(void)state;
+	struct failure failure = {0};
+	struct payload own = {.fd = -1};
+	struct payload late = {.fd = -1};
+	int given = memfd_create("given", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	uint64_t *seeds =
+	    mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(given >= 0 && seeds != MAP_FAILED);
+	for (unsigned child = 0; child < 4; child++) {
+		if (fork() == 0) {
+			struct payload payload = {.fd = -1};
+			int status = payload_share(&payload, given, SEED + child, &failure);
+			seeds[child] = payload.seed;
+			_exit(status == 0 ? 0 : 1);
+		}
+	}
+	for (unsigned child = 0; child < 4; child++) {
+		int status = 1;
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(payload_share(&late, given, 1, &failure), 0);
+	assert_in_range(late.seed, SEED, SEED + 3);
+	for (unsigned child = 0; child < 4; child++)
+		assert_int_equal(seeds[child], late.seed);
+	assert_int_equal(payload_open(&own, late.seed, &failure), 0);
+	assert_int_equal(payload_map(&own, &failure), 0);
+	assert_int_equal(payload_map(&late, &failure), 0);
+	assert_memory_equal(own.bytes, late.bytes, PAYLOAD_BYTES);
+	assert_int_equal(pwrite(given, "x", 1, 0), -1);
+	payload_close(&own);
+	payload_close(&late);
+	(void)munmap(seeds, 4096);
+	(void)close(given);
+}
+
+static void what_is_no_memory_file_is_refused(void **state)
+{
+	(void)state;
+	struct failure failure = {0};
+	struct payload payload = {.fd = -1};
+	int file = open("/dev/null", O_RDWR | O_CLOEXEC);
+	assert_int_equal(payload_share(&payload, file, 1, &failure), -1);
+	assert_non_null(strstr(failure.text, "LANDSPEED_PAYLOAD: Invalid argument"));
+	assert_int_equal(payload.fd, -1);
+	(void)close(file);
+	assert_int_equal(payload_given(), -1);
+	assert_int_equal(setenv("LANDSPEED_PAYLOAD", "17", 1), 0);
+	assert_int_equal(payload_given(), 17);
+	assert_int_equal(unsetenv("LANDSPEED_PAYLOAD"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +184,8 @@ int main(void)
 	    cmocka_unit_test(packets_are_whole_segments),
 	    cmocka_unit_test(blocks_are_whole_packets),
 	    cmocka_unit_test(the_way_of_sending_has_a_reason),
+	    cmocka_unit_test(senders_share_one_payload),
+	    cmocka_unit_test(what_is_no_memory_file_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

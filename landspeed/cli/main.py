@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import contextlib
 import gc
 import os
 import signal
@@ -46,8 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         the exit status.
     """
     gc.set_threshold(COLLECT_AFTER)
-    atexit.register(_skip_the_last_look)
-    words = sys.argv[1:] if arguments is None else arguments
+    if arguments is not None:
+        return _run(arguments)
+    told = _ending_at_once()
+    told.append(_run(sys.argv[1:]))
+    return told[0]
+
+
+def _run(words: Sequence[str]) -> int:
     own, program = split_program(words)
     if not own or list(own[:2]) == ["completion", "--answer"]:
         _answer_at_once(words)
@@ -96,13 +103,23 @@ def _answer_at_once(words: Sequence[str]) -> None:
     answer_shell(words[2:])
 
 
-def _skip_the_last_look() -> None:
-    """Skip the last garbage collection: it took as long as judging the run.
+def _ending_at_once() -> list[int]:
+    """The process is the command's alone: once a status is told, it ends when all others have done what they do then.
 
-    Not where DuckDB was used: it would print everything that is left as a leak.
+    Python would take down all that it has first, 20 ms of a run. Not where somebody measures which lines ran: that is
+    written at the very end.
     """
-    if "_duckdb" not in sys.modules:
-        gc.freeze()
+    told: list[int] = []
+
+    def leave() -> None:
+        with contextlib.suppress(OSError):  # Python says it, where nobody reads what it writes
+            sys.stdout.flush()
+            sys.stderr.flush()
+            if told and "coverage" not in sys.modules:
+                os._exit(told[0])
+
+    atexit.register(leave)
+    return told
 
 
 def _heed_signals() -> dict[signal.Signals, Any]:

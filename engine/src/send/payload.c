@@ -42,7 +42,11 @@ int send_prepare(struct send_state *state)
 	sending->seed %= SEED_LIMIT;
 	if (send_method_check(sending->way, sending->made, &state->failure) != 0)
 		return -1;
-	return sending->made ? 0 : payload_open(&sending->payload, sending->seed, &state->failure);
+	if (sending->made)
+		return 0;
+	int given = options->seeded ? -1 : payload_given();
+	return given >= 0 ? payload_share(&sending->payload, given, sending->seed, &state->failure)
+			  : payload_open(&sending->payload, sending->seed, &state->failure);
 }
 
 /* The control connection takes the way that the streams will take, with segments as large. */
@@ -114,7 +118,7 @@ int send_choose(struct send_state *state)
 	bool known = route->device[0] != '\0';
 	bool kernel_seals = state->options->asked.protect == PROTECT_KTLS;
 	bool piped = (sending->way == SEND_AUTO && !kernel_seals) || sending->way == SEND_SPLICE;
-	bool huge = piped && !sending->made && payload_huge(&sending->payload, sending->seed);
+	bool huge = piped && !sending->made && payload_huge(&sending->payload);
 	const struct sending_facts facts = {
 	    .asked = sending->way,
 	    .made = sending->made,
@@ -210,7 +214,8 @@ void send_payload_report(const struct send_state *state, cJSON *object)
 		reason_report(state, used);
 	else
 		json_add_text(used, "reason", NULL);
-	json_add_u64(used, "payload_seed", sending->seed);
+	json_add_u64(used, "payload_seed",
+		     sending->payload.fd >= 0 ? sending->payload.seed : sending->seed);
 	json_add_text(used, "pages",
 		      begun && sending->made ? streams_pages(state->streams, 0)
 		      : begun && sending->payload.huge.bytes != NULL

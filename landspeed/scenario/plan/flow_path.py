@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from landspeed.scenario.plan.routing import Lane, edges_of, lanes_of
+from landspeed.scenario.plan.routing import Lane, edge_of, lanes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +35,8 @@ class Step:
 
 def steps(plan: Plan, flow: Flow) -> list[Step]:
     """The links that a flow's data passes, in order."""
-    edges = edges_of(plan)
+    # Not of all links: each of many flows is asked for again and again, and a large network has hundreds.
+    edges = {index: edge_of(plan.links[index]) for index in (*flow.route, *(flow.route_back or ()))}
     there = lanes_of(edges, flow.source, flow.route)
     if flow.route_back is None:
         return [Step(link, ahead, (link, not ahead)) for link, ahead in there]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Plan
+    from landspeed.scenario.plan.plan import Link, Plan
 
 Table: TypeAlias = dict[str, int]
 """Node → index of the link over which it sends what goes to the destination of this table."""
@@ -164,7 +164,12 @@ class Routes:
 
 def edges_of(plan: Plan) -> list[Edge]:
     """The links as routing sees them."""
-    return [Edge(link.a, link.b, link.forward.delay_ns + link.reverse.delay_ns) for link in plan.links]
+    return [edge_of(link) for link in plan.links]
+
+
+def edge_of(link: Link) -> Edge:
+    """A link as routing sees it."""
+    return Edge(link.a, link.b, link.forward.delay_ns + link.reverse.delay_ns)
 
 
 def routes_of(plan: Plan) -> Routes:
@@ -177,7 +182,7 @@ def routes_of(plan: Plan) -> Routes:
     return routes
 
 
-def nodes_of(edges: Sequence[Edge], source: str, route: Sequence[int]) -> list[str]:
+def nodes_of(edges: Sequence[Edge] | Mapping[int, Edge], source: str, route: Sequence[int]) -> list[str]:
     """The nodes that a route passes, both ends too."""
     found = [source]
     for index in route:
@@ -185,7 +190,7 @@ def nodes_of(edges: Sequence[Edge], source: str, route: Sequence[int]) -> list[s
     return found
 
 
-def lanes_of(edges: Sequence[Edge], source: str, route: Sequence[int]) -> list[Lane]:
+def lanes_of(edges: Sequence[Edge] | Mapping[int, Edge], source: str, route: Sequence[int]) -> list[Lane]:
     """The directions of links that a route passes."""
     nodes = nodes_of(edges, source, route)
     return [(index, edges[index].a == node) for node, index in zip(nodes[:-1], route, strict=True)]

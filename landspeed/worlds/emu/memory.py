@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from landspeed.base.units import UnitError, parse_size
-from landspeed.scenario.plan.flow_path import path_of, subflows
+from landspeed.scenario.plan.flow_path import path_of, steps, subflows
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import path_mtu, slowest_rate_bps
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.direction import Direction
 
 SMALLEST_GUEST_BYTES = 128 << 20  # below this its programs do not even start
 KEEP_FREE_BYTES = 512 << 20  # for this program and the host
@@ -17,9 +22,9 @@ KEEP_FREE_BYTES = 512 << 20  # for this program and the host
 # What the engine's transfer takes, measured on 23 paths and networks (tests/emu/network/test_sizes.py holds some).
 KERNEL_BYTES = 66 << 20  # the kernel, the programs, what they read of files
 PAGES_SHARE = 1 / 64  # of `mem=`: the kernel has 64 B for each page of 4 KiB
-PACKET_BYTES, PACKET_SHARE = 600, 0.15  # of a packet under way: descriptors in netem and in the sender's queue, ACKs
-FLOW_BYTES = 37 << 20  # both engines of a further flow: the sender sends from 32 MiB
-STREAM_BYTES, HOP_BYTES = 360_000, 350_000  # thread and buffers of a stream; namespace, interfaces, qdiscs of a node
+PACKET_BYTES, PACKET_SHARE = 600, 0.12  # of a packet under way: descriptors in netem and in the sender's queue, ACKs
+FLOW_BYTES = 2_900_000  # both engines of a further flow; what is sent they share
+STREAM_BYTES, HOP_BYTES = 360_000, 420_000  # thread and buffers of a stream; namespace, interfaces, qdiscs of a node
 
 # Ceilings: programs of the user's have pages of their own, and a guest that needs more must not break for it.
 BASE_BYTES = 1 << 30  # kernel, file cache, programs, sockets at rest
@@ -29,7 +34,7 @@ PAYLOAD_COPIES = 1.0  # payload in flight held once: none with the engine's shar
 MARGIN = 1.25
 STEP_BYTES = 256 << 20
 SINK_BYTES = 64 << 20  # receive: memory
-PROGRAMS_BYTES = 48 << 20  # both engines of a further flow: the sender alone keeps 32 MiB to send from
+PROGRAMS_BYTES = 16 << 20  # both engines of a further flow
 NODE_BYTES, MOST_IN_BASE = 1 << 20, 256  # a namespace with its interfaces; those of the longest path are in the base
 
 
@@ -52,14 +57,14 @@ def transfer_memory(plan: Plan, asked_bytes: int | None) -> tuple[int, int]:
 
 
 def used_memory_bytes(plan: Plan, memory_bytes: int) -> int:
-    """Memory that the engine's transfer of a plan takes in a guest of this `mem=`, within a half.
+    """Memory that the engine's transfer of a plan takes in a guest of this `mem=`, within 30 %.
 
     Payload that is under way is held once for all packets, in the memory that the sender sends from, unless each block
     is made anew: `receive: verify`, or protection.
     """
     mtu = min(link.mtu_bytes for link in plan.links)
     packet = mtu if plan.fidelity == "packets" else ph.SUPER_PACKET_BYTES
-    in_flight = _under_way_bytes(plan, transfer=True)
+    in_flight = min(_under_way_bytes(plan, transfer=True), _narrow_bytes(plan))
     made = any(flow.transfer.receive == "verify" or flow.transfer.protect != "none" for flow in plan.flows)
     streams = sum(flow.transfer.streams for flow in plan.flows)
     taken = KERNEL_BYTES + memory_bytes * PAGES_SHARE
@@ -76,6 +81,27 @@ def _under_way_bytes(plan: Plan, *, transfer: bool) -> float:
     paths = [path_of(plan, each) for flow in plan.flows for each in subflows(flow)]
     in_flight = sum(min(_in_flight_bytes(path), _sent_bytes(path) if transfer else math.inf) for path in paths)
     return in_flight if plan.is_path else min(in_flight, _held_bytes(plan))
+
+
+def _narrow_bytes(plan: Plan) -> float:
+    """What the narrowest lines of the flows' paths let through in the longest round trip, and the queues before them.
+
+    Of lines that are equally narrow, the one that most flows pass. No queue forms elsewhere for long.
+    """
+    ways = [(each, steps(plan, each)) for flow in plan.flows for each in subflows(flow)]
+    passed = Counter((step.link, step.ahead) for _, way in ways for step in way)
+    longest: dict[tuple[int, bool], int] = {}
+    for flow, way in ways:
+        lanes = [(step.link, step.ahead) for step in way]
+        narrow = min(lanes, key=lambda lane: (_direction(plan, lane).rate_bps, -passed[lane]))
+        longest[narrow] = max(longest.get(narrow, 0), path_of(plan, flow).physics.rtt_ns)
+    held = [(_direction(plan, lane), rtt_ns) for lane, rtt_ns in longest.items()]
+    return sum(ph.bdp_bytes(line.rate_bps, rtt_ns) + line.queue_bytes for line, rtt_ns in held)
+
+
+def _direction(plan: Plan, lane: tuple[int, bool]) -> Direction:
+    link = plan.links[lane[0]]
+    return link.forward if lane[1] else link.reverse
 
 
 def _in_flight_bytes(plan: Plan) -> int:

@@ -15,9 +15,15 @@ class SpawnedProgram:
     """A program that runs, with those members of `subprocess.Popen` that are needed."""
 
     def __init__(
-        self, words: list[str], output: int, node: GuestNode | None = None, environment: Mapping[str, str] | None = None
+        self,
+        words: list[str],
+        output: int,
+        node: GuestNode | None = None,
+        environment: Mapping[str, str] | None = None,
+        *,
+        given: int | None = None,
     ) -> None:
-        """Start it in a node; both its outputs go to a descriptor, and nothing comes in.
+        """Start it in a node; both its outputs go to a descriptor, nothing comes in, and it keeps the `given` one.
 
         Raises:
             OSError: it cannot be started; the error names it.
@@ -26,6 +32,7 @@ class SpawnedProgram:
             (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, output, 1),
             (os.POSIX_SPAWN_DUP2, output, 2),
+            *([] if given is None else [(os.POSIX_SPAWN_DUP2, given, given)]),  # no longer closed at exec
         ]
         told = os.environ if environment is None else environment
         defaults = [signal.SIGPIPE, signal.SIGXFSZ]  # Python ignores them itself

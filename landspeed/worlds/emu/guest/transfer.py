@@ -39,6 +39,9 @@ def run_transfer(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[st
         from landspeed.worlds.emu.guest.event_clock import EventClock
 
         events = EventClock(network, [each.folder for each in job.flows])
+    # What engines send is the same memory for all of them: 32 MiB each would be most of what many hosts take. It is
+    # made before the numbers are new, since Linux draws a random one for it.
+    payload = os.memfd_create("payload", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING) if len(job.flows) > 1 else None
     if job.clock == "virtual":
         clock.start_afresh()
     receiving: list[SpawnedProgram] = []
@@ -48,7 +51,7 @@ def run_transfer(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[st
     if job.clock == "virtual":
         clock.start_afresh()
     pingers = _start_pingers(network, job) if idle_ns(network.plan) else []
-    senders, started, start_ns = _start_senders(network, job)
+    senders, started, start_ns = _start_senders(network, job, payload)
     sending = Programs(list(senders.values()))
     _ = events.follow(sending, start_ns) if events else sending.wait()
     for pinger in pingers:
@@ -83,7 +86,7 @@ def _start_pingers(network: Network, job: Job) -> list[Pinger]:
 
 
 def _start_senders(
-    network: Network, job: Job
+    network: Network, job: Job, payload: int | None
 ) -> tuple[dict[str, SpawnedProgram], dict[str, dict[str, int]], int | None]:
     """Start all senders, those that do not wait for their second at that second.
 
@@ -102,12 +105,17 @@ def _start_senders(
             started[each.flow] = {"started_unix_ns": time.time_ns()}
             begins.append(clock.now_ns() + each.speaks_ns)
             seconds = 0
-        programs[each.flow] = _start(network, flows[each.flow], each, "sender", seconds=seconds)
+        programs[each.flow] = _start(network, flows[each.flow], each, "sender", seconds=seconds, payload=payload)
     return programs, started, min(begins, default=None)
 
 
-def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0) -> SpawnedProgram:
-    """Start one end of a flow; `seconds`: the engine begins at that whole second, however its libraries were loaded."""
+def _start(
+    network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0, payload: int | None = None
+) -> SpawnedProgram:
+    """Start one end of a flow; `seconds`: the engine begins at that whole second, however its libraries were loaded.
+
+    `payload`: a descriptor of the memory that all of them send from.
+    """
     addresses = {
         "{receiver}": network.address(network.position[flow.target]),
         "{sender}": network.address(network.position[flow.source]),
@@ -117,9 +125,10 @@ def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int
     words = job.sender_command if sends else job.receiver_command
     known = addresses | ({"{key}": make_key()} if "{key}" in words else {})
     words = [known.get(word, word) for word in words]
-    environment = {**os.environ, **({"LANDSPEED_WHOLE_SECOND": str(seconds)} if seconds else {})}
+    more = {"LANDSPEED_WHOLE_SECOND": seconds, "LANDSPEED_PAYLOAD": payload}
+    environment = {**os.environ, **{name: str(value) for name, value in more.items() if value}}
     with open("/".join(filter(None, (OUT, job.folder, "log", f"{end}.log"))), "wb") as log:  # noqa: PTH123
-        return SpawnedProgram(words, log.fileno(), node, environment)
+        return SpawnedProgram(words, log.fileno(), node, environment, given=payload)
 
 
 def _wait_listening(node: GuestNode, program: SpawnedProgram, port: int) -> None:
