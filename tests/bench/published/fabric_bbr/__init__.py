@@ -12,9 +12,9 @@ from tests.bench.published.cells import Cell, Row, Source, figures_of
 BDP_BYTES = 51_200  # tc's kb are 1024 B
 TRIALS = (1, 2, 3)
 UNKNOWN = (
-    "in part the start: two ssh sessions begin the flows there, and which comes first was not told. With CUBIC a second "
-    "earlier, emulated, two seeds of 240 s have 46.5, 38.6, 16.1 % at 4, 8, 64 BDP, in place of 41.5, 37.8, 10.1 % with "
-    "both at once. The rest is not known"
+    "in part the start: two ssh sessions begin the flows there, and which comes first was not told. With CUBIC a "
+    "second earlier, emulated, two seeds of 240 s have 46.5, 38.6, 16.1 % at 4, 8, 64 BDP, in place of 41.5, 37.8, "
+    "10.1 % with both at once. The rest is not known"
 )
 ALLOWED = 0.1  # of the share, as between the worlds (tests/bench/unequal.py)
 
