@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NO_THRESHOLD_BYTES = 1 << 31  # no window is so large (RFC 7323): a threshold above it is the one of the start
 REACHED_SHARE = 0.95  # of the settled goodput: the run has reached its rate
+NEARLY_SHARE = 0.93  # 2 % less is the same rate: whether a sample lies just above or just below says nothing
 RECOVERY_RTTS = 6  # a window's fall after a loss is looked for in this time
 WORLD_WORDS = {"sim": "simulated", "emu": "emulated", "real": "real"}
 
@@ -68,6 +69,7 @@ class Side:
     queue: Series = field(default_factory=Series)  # MB, at the port where most waited
     settled_bps: float | None = None
     full_s: float | None = None
+    nearly_full_s: float | None = None
     slow_start: SlowStart | None = None
     responses: list[Response] = field(default_factory=list[Response])
     packets_per_ack: float | None = None
@@ -152,8 +154,10 @@ def _read_samples(side: Side, samples: Samples) -> None:
             clock_s = side.record.duration_s if side.plan.transfer.bytes is None else None
             side.settled_bps = second_half_bps(samples.curves, clock_s, mss)
     if side.settled_bps:
-        level = REACHED_SHARE * side.settled_bps / 1e9
-        side.full_s = next((time_s for time_s, value in side.goodput if value >= level), None)
+        side.full_s, side.nearly_full_s = (
+            next((time_s for time_s, value in side.goodput if value >= share * side.settled_bps / 1e9), None)
+            for share in (REACHED_SHARE, NEARLY_SHARE)
+        )
     side.slow_start = _slow_start(samples.sender, mss)
     side.offered_window_bytes = samples.largest_send_window()
     pacing = total_of(samples.by_stream("sender", "pacing_rate_bps"))

@@ -48,7 +48,7 @@ def differences(first: Side, other: Side, tolerance: float) -> list[Difference]:
             causes = causes or _shorter_queue(first, other)
             apart = signed_percent(two / one - 1, 2) if one else f"nothing, and {rate_text(two)}"
             found.append(_difference(what, apart, causes))
-    if first.full_s is not None and other.full_s is not None and _times_differ(first.full_s, other.full_s, slack_s):
+    if first.full_s is not None and other.full_s is not None and _full_differs(first, other, slack_s):
         apart = f"{first.full_s:.2f} s and {other.full_s:.2f} s"
         found.append(_difference("Time to full rate", apart, _start_causes(first, other, slack_s)))
     one, two = first.slow_start, other.slow_start
@@ -277,6 +277,14 @@ def _slack_s(first: Side, other: Side) -> float:
     """Times this near are the same: a round trip and a sample."""
     interval_s = max(side.plan.transfer.sample_interval_ns for side in (first, other)) / 1e9
     return interval_s + first.plan.physics.rtt_ns / 1e9
+
+
+def _full_differs(first: Side, other: Side, slack_s: float) -> bool:
+    """Return whether one reached its rate later than the other, and nearly that rate, too."""
+    early_s, late_s = sorted(side.full_s or 0.0 for side in (first, other))
+    late = first if first.full_s == late_s else other
+    nearly_s = max(early_s, late.nearly_full_s or 0.0)
+    return _times_differ(early_s, late_s, slack_s) and _times_differ(early_s, nearly_s, slack_s)
 
 
 def _times_differ(one: float, two: float, slack_s: float) -> bool:

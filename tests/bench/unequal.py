@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import landspeed
 from landspeed.results.samples_reader import Samples
 from tests.bench.truth.emulated import a_folder
-from tests.support.command import landspeed
 from tests.support.emu_fixtures import ROOT, write_scenario
 
 ALLOWED = 0.10
@@ -133,9 +133,8 @@ def share(asked: Asked) -> float:
     case, world, seed = asked
     content = CASES[case].content(seed)
     with a_folder() as folder:
-        file = write_scenario(folder, content)
-        words = ("run", file, "--world", world, "--json", "--quiet", "--out", folder / "runs")
-        samples = Samples(Path(json.loads(landspeed(*words).stdout)["bundle"]))
+        run = landspeed.run(write_scenario(folder, content), world=world, runs_dir=folder / "runs", report=False)
+        samples = Samples(run.bundle)
         curves = [samples.of_flow(flow["name"]).curves for flow in content["flows"]]
         rates = [(each and each.goodput_bps(FROM_S, TO_S)) or 0.0 for each in curves]
     return rates[0] / sum(rates)

@@ -80,9 +80,11 @@ def test_the_first_sentence_says_what_was_gained_and_lost(side: Side) -> None:
         "From one to two, the round trip under load falls from 40 ms to 20 ms (median); goodput is the same."
     )
     other.record.flows[0].rtt_loaded_median_ms = other.record.flows[0].rtt_loaded_p99_ms = 40.0
-    other.full_s = 9.0
+    other.full_s = other.nearly_full_s = 9.0
     told = compare([side, other]).finding
     assert told == "From one to two, time to full rate differs; goodput as a whole is the same."
+    other.nearly_full_s = side.full_s  # one sample, a little below the level: nothing to tell
+    assert compare([side, other]).finding.startswith("Goodput differs by no more than 2 %")
 
 
 def test_sides_have_the_names_of_what_differs(tmp_path: Path) -> None:
@@ -182,6 +184,7 @@ def test_one_cause_the_strongest_and_told_once(side: Side) -> None:
     other = load_side(side.bundle, "two")
     side.slow_start, other.slow_start = SlowStart(0.3, 800, by_loss=True), SlowStart(1.2, 3000, by_loss=False)
     side.packets_per_ack, other.packets_per_ack, side.full_s, other.full_s = 2.0, 1.0, 0.3, 1.2
+    other.nearly_full_s = 1.2
     first, second = diff.differences(side, other, 0.02)
     assert (first.cause, first.also) == (
         "loss in slow start",

@@ -170,12 +170,16 @@ def rates_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
     return found
 
 
-def small_bucket(plan: Plan, link: Link, direction: Direction) -> tuple[int, float] | None:
-    """Depth in bytes, and bits of IP packets per second, of a token bucket that a whole train does not fit into."""
+def small_bucket(plan: Plan, link: Link, direction: Direction) -> tuple[float, float] | None:
+    """Depth in s of a token bucket that a whole train does not fit into, and bits of IP packets per second.
+
+    Linux's bucket (`psched_l2t_ns`) takes whole nanoseconds from each packet: above 100 Gbit/s that is some per cent.
+    """
     tokens, mtu = direction.parameters if direction.discipline == "tbf" else None, path_mtu(plan)
-    if tokens is None or tokens.burst_bytes is None or tokens.burst_bytes >= TRAIN_PACKETS * mtu:
+    if tokens is None or not tokens.rate_bps or tokens.burst_bytes is None or tokens.burst_bytes >= TRAIN_PACKETS * mtu:
         return None
-    return tokens.burst_bytes, (tokens.rate_bps or 0) * mtu / (mtu + link.framing_bytes)
+    packet_ns = max((mtu + link.framing_bytes) * 8 * 10**9 // tokens.rate_bps, 1)
+    return tokens.burst_bytes * 8 / tokens.rate_bps, mtu * 8e9 / packet_ns
 
 
 def slowest_rate_bps(plan: Plan, *, forward: bool) -> float:

@@ -63,6 +63,8 @@ def test_the_planned_rate_is_that_of_a_bucket_that_a_train_empties(tmp_path: Pat
     small, large = plan_of(tmp_path, bucket("15 kB")), plan_of(tmp_path, bucket("300 kB"))
     assert timing.slowest_rate_bps(small, forward=True) == pytest.approx(0.5 * GBIT * MTU / FRAME, rel=1e-9)
     assert timing.slowest_rate_bps(large, forward=True) == pytest.approx(GBIT * MTU / FRAME, rel=1e-9)
+    fast = plan_of(tmp_path, bucket("15 kB", rate="349 Gbit/s", line_rate="400 Gbit/s"))  # 35.3 ns are 35 to Linux
+    assert timing.slowest_rate_bps(fast, forward=True) == pytest.approx(MTU * 8e9 / 35, rel=1e-9)
 
 
 def test_a_train_is_settled_when_the_slowest_bucket_is_empty_and_what_waited_is_gone(tmp_path: Path) -> None:

@@ -54,9 +54,9 @@ def _through(plan: Plan, train: Train, *, forward: bool) -> Train:
         direction = link.forward if forward else link.reverse
         line_s, bucket_s, credit_s = mtu * 8 / line.carries_bps(mtu), 0.0, 0.0
         if bucket := small_bucket(plan, link, direction):
-            burst, rate_bps = bucket
+            depth_s, rate_bps = bucket
             bucket_s = mtu * 8 / rate_bps
-            credit_s = (burst / (mtu + link.framing_bytes) - 1) * bucket_s  # ahead of an even flow
+            credit_s = depth_s - bucket_s  # ahead of an even flow
         even_s = free_s = 0.0  # when the next packet of an even flow is due; when the line is free
         waiting: deque[float] = deque()
         after: Train = []
