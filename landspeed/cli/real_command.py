@@ -190,6 +190,7 @@ def _key(parsed: argparse.Namespace) -> int:
     import secrets
 
     from landspeed.worlds.real.inventory import read_hosts, read_plan
+    from landspeed.worlds.real.runner import PLAYBOOKS
 
     read_plan(parsed.inventory)
     read_hosts(parsed.inventory)
@@ -205,6 +206,9 @@ def _key(parsed: argparse.Namespace) -> int:
         capture_output=True,
         text=True,
         check=False,
+        # A second password, from the environment or somebody's ansible.cfg, has it ask which of them is meant.
+        env={name: value for name, value in os.environ.items() if name != VAULT_VARIABLE}
+        | {"ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg")},
     )
     if made.returncode:
         raise RealError(f"ansible-vault: {made.stderr.strip()}")

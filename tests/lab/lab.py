@@ -1,6 +1,7 @@
 """Start, use and remove a lab of three servers. `make lab` and `make lab-down` run this; tests use the class.
 
 python tests/lab/lab.py up        boot sender, receiver, shaper; print how to use them
+python tests/lab/lab.py up N      boot sender1 … senderN and receiver1 … receiverN instead, without a shaper (N: 1 to 4)
 python tests/lab/lab.py down      remove all of it
 python tests/lab/lab.py run …     run a command on the operator's machine of the lab
 """
@@ -23,7 +24,8 @@ from typing import Any
 
 from landspeed.base.places import ROOT
 from landspeed.worlds.emu.kernel_build import KernelError, find_kernel
-from tests.lab.supervisor import CGROUPS, MANAGEMENT, NSPAWN_HOSTS
+from landspeed.worlds.emu.kernel_choice import tracing_words
+from tests.lab.supervisor import CGROUPS, DATA, FLEET, MANAGEMENT, NSPAWN_HOSTS
 from tests.lab.tree import OPERATOR, SUITE, VISITOR, TreeError, find_or_make_tree, lab_cache
 
 BOOT_DEADLINE_S = 120.0
@@ -78,7 +80,7 @@ class Lab:
             raise LabError(f"the lab {name} is running already; `make lab-down` removes it")
         _remove(folder)
         trees = {host: str(find_or_make_tree(suites.get(host, SUITE))) for host in (*hosts, "shaper")}
-        kernel = _shaper_kernel() if shaper and tuple(hosts) == NSPAWN_HOSTS else None
+        kernel = _shaper_kernel() if shaper and tuple(hosts) == NSPAWN_HOSTS else []
         folder.mkdir(parents=True, mode=0o700)
         _make_keys(folder, hosts)
         job = {"trees": trees, "kernel": kernel, "group": _group(folder), "users": [OPERATOR, VISITOR]}
@@ -223,11 +225,12 @@ def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _shaper_kernel() -> str | None:
-    """The kernel of the shaper; none with LANDSPEED_LAB_SHAPER=0, where the wire itself routes."""
+def _shaper_kernel() -> list[str]:
+    """Words that start the shaper's kernel; none with LANDSPEED_LAB_SHAPER=0, where the wire itself routes."""
     if os.environ.get("LANDSPEED_LAB_SHAPER") == "0":
-        return None
-    return str(find_kernel().executable)
+        return []
+    kernel = find_kernel()
+    return [str(kernel.executable), *tracing_words(kernel, "auto")]
 
 
 def _make_keys(folder: Path, hosts: Sequence[str]) -> None:
@@ -285,10 +288,15 @@ def main() -> int:
     try:
         action = sys.argv[1] if len(sys.argv) > 1 else ""
         if action == "up":
-            lab = Lab.up("lab")
+            pairs = sys.argv[2] if len(sys.argv) > 2 else "0"
+            hosts = [host for host in FLEET if host[-1] <= pairs] or [*NSPAWN_HOSTS]
+            lab = Lab.up("lab", hosts)
             shown = " ".join([sys.executable, __file__, "run"])
-            print(f"{', '.join(lab.hosts)} are up; you are {OPERATOR} there. On the operator's machine of the lab:")
-            print(f"  {shown} ssh -F {lab.folder}/ssh_config sender")
+            print(f"{', '.join(lab.hosts)} are up; you are {OPERATOR} there. Their addresses on the path:")
+            for host in hosts:
+                print(f"  {host} {DATA[host][0]}")
+            print("On the operator's machine of the lab:")
+            print(f"  {shown} ssh -F {lab.folder}/ssh_config {hosts[0]}")
             print(f"  {shown} bash")
             print("make lab-down removes it.")
         elif action == "down":

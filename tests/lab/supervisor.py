@@ -165,7 +165,7 @@ def boot_server(root: Path, folder: Path, host: str, group: str) -> subprocess.P
         )
 
 
-def boot_shaper(root: Path, folder: Path, kernel: str) -> subprocess.Popen[bytes]:
+def boot_shaper(root: Path, folder: Path, kernel: list[str]) -> subprocess.Popen[bytes]:
     """The shaper: User-Mode Linux in real time, whose network devices are the taps."""
     init = root / "sbin/lab-init"
     shutil.copy(HERE / "shaper-init", init)
@@ -174,7 +174,7 @@ def boot_shaper(root: Path, folder: Path, kernel: str) -> subprocess.Popen[bytes
         f"vec{number}:transport=tap,ifname={tap},depth=128,mtu={mtu}"
         for number, tap, mtu in ((0, "tap-a", DATA_MTU_BYTES), (1, "tap-b", DATA_MTU_BYTES), (2, "tap-m", 1500))
     ]
-    words = [kernel, f"mem={SHAPER_MEMORY}", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw", "quiet"]
+    words = [*kernel, f"mem={SHAPER_MEMORY}", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw", "quiet"]
     words += ["uml_dir=/run/", "umid=shaper", "con=null", "con0=null,fd:1", "init=/sbin/lab-init", *vec]
     shm = Path("/run/lab/shm")
     shm.mkdir()

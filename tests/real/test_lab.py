@@ -18,7 +18,6 @@ import pytest
 from landspeed.results.facts import RealFacts
 from landspeed.worlds.real.runner import PLAYBOOKS
 from landspeed.worlds.real.variables import read_variables, write_variables
-from tests.lab.lab import Lab
 from tests.support.emu_fixtures import wait_until
 from tests.support.lab_fixtures import (  # noqa: F401  (fixtures)
     assert_as_before,
@@ -380,13 +379,9 @@ def test_restore_after_kill_in_the_middle_of(
         assert set(servers.must("restore", "--remove-engine").values()) == {0}
 
 
-@pytest.mark.xdist_group("lab")
-@pytest.mark.root
-@pytest.mark.lab
-@pytest.mark.guest
-def test_the_lab_leaves_nothing(tmp_path: Path) -> None:
-    """A second lab beside the first, taken down by kill -9 of its first process and `down`."""
-    lab = Lab.up(f"brief-{tmp_path.name}")
+def test_the_lab_leaves_nothing(servers: Servers) -> None:
+    """Taken down by kill -9 of its first process and `down`, beside others. The last test here: its servers go."""
+    lab = servers.lab
     children = Path(f"/proc/{lab.pid}/task/{lab.pid}/children").read_text().split()
     lab.down()
     # Reaped by the host's first process, in its own time.

@@ -141,6 +141,12 @@ def test_the_key_is_encrypted_and_made_once(
     assert main(["real", "tune", str(inventory), "--vault-password-file", str(password)]) == 0
     monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(password))
     assert main(["real", "tune", str(inventory)]) == 0
+    vault.unlink()  # as the page has it, and with an ansible.cfg that names a password, too
+    (tmp_path / "ansible.cfg").write_text(f"[defaults]\nvault_password_file = {password}\n")
+    monkeypatch.chdir(tmp_path)
+    for words in (make[:3], make):
+        assert main(words) == 0, capsys.readouterr().err
+        vault.unlink()
     assert played == 2 * [("tune", {}, ["--vault-password-file", str(password)])]
 
 

@@ -289,7 +289,8 @@ def run_play(
     if interrupted:
         raise KeyboardInterrupt
     if progress.failures:
-        raise PlayFailed("\n  ".join([f"{play} failed", *progress.failures.values()]))
+        named = "attempt" if play == "fleet" else play  # by the word that begins it
+        raise PlayFailed("\n  ".join([f"{named} failed", *progress.failures.values()]))
     if status != "successful":
         raise RealError(f"{play} could not be run: {_last_lines(out)}")
     if missed := sorted(set(hosts) - set(progress.changed)) or ([] if progress.changed else ["every host"]):
