@@ -290,9 +290,8 @@ QUESTIONS = (
     ),
     ExamQuestion(
         "quic",
-        "A client has never spoken to a server that is {rtt} ms away. It asks for a page of "
-        "{size} B, {times} times, each after the last, each over a new connection. How much sooner does it have all with "
-        "QUIC (no ticket is used) than with TCP and TLS 1.3?",
+        "A client asks a server {rtt} ms away for {times} pages of {size} B, one after the other, each over a new "
+        "connection. How much sooner does it have all of them by QUIC, without tickets, than by TCP and TLS 1.3?",
         {"rtt": range(10, 201, 10), "size": range(200, 1001, 100), "times": range(1, 9)},
         lambda n: n["rtt"] * n["times"],
         "ms",
