@@ -8,7 +8,7 @@ from landspeed.base.failures import NotReady
 from landspeed.base.finding import Finding
 
 EXTRAS = {
-    "course": ("lesson", ("distributed", "scipy", "jupytext", "mdit_py_plugins", "latex2mathml", "pytest")),
+    "course": ("lesson", ("distributed", "scipy", "jupytext", "mdit_py_plugins", "latex2mathml", "pytest", "aioquic")),
     "explore": ("explore --serve", ("distributed", "tornado")),
     "notebook": ("to_pandas() in Python", ("pandas",)),
     "sweep": ("sweep, find, predict, explore", ("distributed", "bokeh", "scipy", "adaptive")),

@@ -9,7 +9,7 @@ from pathlib import Path
 from landspeed.base.extras import require_extra
 from landspeed.cli.errors import FAILED, UsageError
 
-WORDS = ("new", "add", "grade", "report", "exam")
+WORDS = ("new", "add", "grade", "report", "exam", "nbgrader")
 
 
 def add_class(made: argparse.ArgumentParser) -> None:
@@ -19,9 +19,10 @@ def add_class(made: argparse.ArgumentParser) -> None:
         "       landspeed class add FILE STUDENT…\n"
         "       landspeed class grade FILE FOLDER… [--out DIR] [--jobs N]\n"
         "       landspeed class report FILE [--out DIR]\n"
-        "       landspeed class exam FILE [LESSON…] [--variants N] [--out DIR]"
+        "       landspeed class exam FILE [LESSON…] [--variants N] [--out DIR]\n"
+        "       landspeed class nbgrader FILE LESSON… [--out DIR]"
     )
-    made.add_argument("word", metavar="new|add|grade|report|exam", choices=WORDS, help="what to do")
+    made.add_argument("word", metavar="new|add|grade|report|exam|nbgrader", choices=WORDS, help="what to do")
     made.add_argument("file", type=Path, metavar="FILE", help="the class: its students, and the secret of the lecturer")
     made.add_argument(
         "more",
@@ -31,7 +32,10 @@ def add_class(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument("--name", metavar="NAME", help="new: the name of the class (default: of its file)")
     made.add_argument(
-        "--out", type=Path, metavar="DIR", help="grade, report, exam: folder of what is made (default: beside FILE)"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder of what is made (default: beside FILE; nbgrader: its folder `source`)",
     )
     made.add_argument(
         "--jobs", type=int, metavar="N", help="grade: folders at once (default: as many as there are cores)"
@@ -49,12 +53,14 @@ def do_class(parsed: argparse.Namespace) -> int:
     """Makes a class, adds students, grades folders, writes the report again."""
     if parsed.jobs is not None and parsed.jobs < 1:
         raise UsageError(f"--jobs {parsed.jobs}: write a positive integer")
-    if parsed.word in ("add", "grade") and not parsed.more:
-        what = "STUDENT…" if parsed.word == "add" else "FOLDER…"
+    needed = {"add": "STUDENT…", "grade": "FOLDER…", "nbgrader": "LESSON…"}
+    if parsed.word in needed and not parsed.more:
+        what = needed[parsed.word]
         raise UsageError(f"write: landspeed class {parsed.word} FILE {what}")
     if parsed.word in ("new", "report") and parsed.more:
         raise UsageError(f"`class {parsed.word}` takes one file; leave out {' '.join(parsed.more)}")
-    return {"new": _new, "add": _add, "grade": _grade, "report": _report, "exam": _exam}[parsed.word](parsed)
+    does = {"new": _new, "add": _add, "grade": _grade, "report": _report, "exam": _exam, "nbgrader": _nbgrader}
+    return does[parsed.word](parsed)
 
 
 def _new(parsed: argparse.Namespace) -> int:
@@ -128,6 +134,19 @@ def _exam(parsed: argparse.Namespace) -> int:
         raise UsageError(f"--variants {variants}: write 1 to 26")
     folder = parsed.out or parsed.file.with_name(f"{parsed.file.stem}-exam")
     print("\n".join(map(str, write_papers(folder, read_register(parsed.file), variants, parsed.more))))
+    return 0
+
+
+def _nbgrader(parsed: argparse.Namespace) -> int:
+    require_extra("course")
+    from landspeed.course.class_register import read_register
+    from landspeed.course.laboratory import Laboratory
+    from landspeed.course.nbgrader import write_assignment
+
+    register = read_register(parsed.file)
+    for lesson in parsed.more:
+        made = write_assignment(lesson, register, parsed.out or Path("source"), Laboratory())
+        print(f"{made}: {len(register.students)} students; nbgrader generate_assignment {made.parent.name} releases it")
     return 0
 
 

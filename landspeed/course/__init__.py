@@ -15,6 +15,7 @@ laboratory.py      The lessons' runs: a store of the runs that are known, and th
 lesson.py          A lesson's folder, read: text, theory, scenarios
 lesson_page.py     A lesson's page: its text with what its cells show
 lesson_run.py      One run of a lesson: what varied, what was planned, what came out
+nbgrader.py        An exercise as an assignment of nbgrader: a notebook whose locked cells grade
 new_lesson.py      A lesson of one's own: a folder that runs at once, to be changed
 references.py      Citations of the lessons: RFCs by number, and phrases with the years of works
 room.py            The course on one machine for a room: pages, exercises, trials and checks for every browser

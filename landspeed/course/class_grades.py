@@ -31,6 +31,7 @@ from landspeed.runs.sweeps.workers import usual_jobs
 
 GRADES, RUNS = "grades.json", "runs"  # in the folder of a class's grades
 PLAIN = r"\d+|\s+|#[^\n]*"  # of a program: what differs between variants, or not at all in what it does
+WORK_SUFFIXES = (".py", ".sh", ".c", ".txt", ".md")
 OWN_FILES = (ABOUT, ANSWERS, SCENARIO, TASK)
 
 
@@ -115,15 +116,16 @@ def _work(folder: Path) -> dict[str, str]:
     """Hashes of what the student wrote. In programs, figures and spaces are left out: variants differ in them."""
     found: dict[str, str] = {}
     for file in sorted(each for each in folder.rglob("*") if each.is_file()):
-        text = file.read_bytes().decode(errors="replace")
-        if file.name == ANSWERS:
-            text = "\n".join(re.sub(r"\s*#.*", "", line).strip() for line in text.splitlines())
-        elif file.suffix == ".py":
-            text = re.sub(PLAIN, "", text)
-        elif file.name in OWN_FILES or file.suffix not in (".sh", ".c", ".txt", ".md"):
-            continue
-        found[file.name] = _hash(text)
+        if file.name == ANSWERS or (file.name not in OWN_FILES and file.suffix in WORK_SUFFIXES):
+            found[file.name] = _mark(file)
     return found
+
+
+def _mark(file: Path) -> str:
+    text = file.read_bytes().decode(errors="replace")
+    if file.name == ANSWERS:
+        text = "\n".join(re.sub(r"\s*#.*", "", line).strip() for line in text.splitlines())
+    return _hash(re.sub(PLAIN, "", text) if file.suffix == ".py" else text)
 
 
 def _hash(text: str) -> str:
@@ -253,12 +255,14 @@ def write_report(folder: Path, register: ClassRegister, graded: Sequence[HandIn]
 
 
 def handed_out(graded: Sequence[HandIn]) -> dict[str, dict[str, str]]:
-    """Lesson → hashes of its programs as they are handed out. One that nobody changed is no copy."""
+    """Lesson → hashes of its programs and scripts as they are handed out. One that nobody changed is no copy."""
     found: dict[str, dict[str, str]] = {}
-    for lesson in _lessons(graded):
-        program: str = getattr(exercise_of(lesson).exercise, "PROGRAM", "")
+    for name in _lessons(graded):
+        lesson = exercise_of(name)
+        program: str = getattr(lesson.exercise, "PROGRAM", "")
         mark = _hash(re.sub(PLAIN, "", re.sub(r"\{\w+\}", "", program)))
-        found[lesson] = {name: mark for each in graded for name in each.work if name.endswith(".py")}
+        found[name] = {file: mark for each in graded for file in each.work if file.endswith(".py")}
+        found[name] |= {file.name: _mark(file) for file in lesson.folder.iterdir() if file.suffix in WORK_SUFFIXES}
     return found
 
 

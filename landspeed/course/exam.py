@@ -288,6 +288,15 @@ QUESTIONS = (
         "",
         2,
     ),
+    ExamQuestion(
+        "quic",
+        "A client asks a server {rtt} ms away for {times} pages of {size} B, one after the other, each over a new "
+        "connection. How much sooner does it have all of them by QUIC, without tickets, than by TCP and TLS 1.3?",
+        {"rtt": range(10, 201, 10), "size": range(200, 1001, 100), "times": range(1, 9)},
+        lambda n: n["rtt"] * n["times"],
+        "ms",
+        2,
+    ),
 )
 
 

@@ -24,7 +24,8 @@ def limit_bps(run: LessonRun) -> float:
 def steps(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Goodput from the fifth second on."""
     for run in runs:
-        note = f"{run.record.retransmits} packets sent again"
+        again = run.record.retransmits
+        note = f"{again} packet{'s' * (again != 1)} sent again"
         yield FigurePoint(run.name, run.goodput_bps(FROM_S), limit_bps(run), note=note)
 
 

@@ -44,7 +44,7 @@ def hand_in(place: Path, lesson: str, student: str, register: ClassRegister) -> 
     """A folder with the key's answers."""
     laboratory = Laboratory(place / "runs", jobs=1)
     folder = start(lesson, student, place / f"{lesson}-{student}", laboratory, register)
-    for program in folder.glob("*.py"):
+    for program in folder.glob("store.py"):
         bdp = Scenario.load(folder / SCENARIO).plan().physics.bdp_bytes
         (block,) = re.findall(r"BLOCK = \d+", program.read_text(encoding="utf-8"))
         program.write_text(f"{block}\nWINDOW = {2 * bdp} // BLOCK\n{REPAIRED}", encoding="utf-8")

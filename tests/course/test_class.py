@@ -23,6 +23,7 @@ from landspeed.course.class_grades import (
     exercise_folders,
     grade_all,
     graded_folder,
+    handed_out,
     mistakes,
     moodle_csv,
     read_grades,
@@ -97,6 +98,22 @@ def test_a_copy_says_whether_the_paths_differ() -> None:
     both = [HandIn(who, "window", who, 1, 5, work={ANSWERS: "same"}) for who in (ADA, BOB)]
     for register, where in ((CLASS, "though their paths differ"), (replace(CLASS, variants=1), "for the same path")):
         assert copies(register, both) == [f"window: =Bob and Ada Lovelace handed in the same {ANSWERS}, {where}"]
+
+
+def test_what_is_handed_out_is_no_copy(tmp_path: Path) -> None:
+    """Two unchanged scripts prove nothing; two that were changed alike do."""
+    folders = [folder_of(tmp_path, who, lesson) for lesson in ("quic", "offload") for who in (ADA, BOB)]
+    both = [graded_folder(CLASS, each) for each in folders]  # without answers: nothing runs
+    assert (
+        copies(CLASS, [replace(each, work={**each.work, ANSWERS: each.student}) for each in both], handed_out(both))
+        == []
+    )
+    for folder in folders[2:]:
+        (folder / "capture.sh").write_text("true\n")
+    told = copies(CLASS, [graded_folder(CLASS, each) for each in folders[2:]], handed_out(both))
+    assert [each for each in told if "capture.sh" in each] == [
+        "offload: =Bob and Ada Lovelace handed in the same capture.sh, though their paths differ"
+    ]
 
 
 def test_hints_come_in_steps(tmp_path: Path) -> None:

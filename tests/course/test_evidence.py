@@ -38,6 +38,7 @@ WRONG: dict[str, tuple[str, float, set[str]]] = {
     "dtn": ("window", 0.7, {"test_line_is_filled"}),
     "mptcp": ("both", 0.8, {"test_both"}),
     "offload": ("payload", 2, {"test_payload"}),
+    "quic": ("delay", 1.1, {"test_page_is_there_in_time"}),
     "converging": ("losses", 3, {"test_losses"}),
     "record-2004": ("window", 0.7, {"test_bus_is_the_limit"}),
 }

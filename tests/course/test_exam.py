@@ -45,6 +45,7 @@ WORKED = [  # numbers of a question and its answer, in the order of the question
     ({"rate": 10, "rtt": 80}, 200.0),
     ({"fast": 70, "near": 10, "slow": 10, "far": 100}, 1000.0),
     ({"rate": 100}, 8),  # 12 207 B
+    ({"rtt": 40, "size": 500, "times": 3}, 120.0),  # 9 round trips instead of 6
 ]
 
 
