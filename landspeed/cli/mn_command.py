@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import select
 import stat
@@ -18,6 +19,7 @@ from landspeed.cli.program_command import OutputCopier
 from landspeed.cli.progress import make_reporter
 
 LINE = "10 Gbit/s"
+DEFAULT_NET = ["--topo=minimal"]  # of `mn` without words, which is for its prompt
 LINE_DELAY = "8 µs each way"
 GIVEN_LINE = "line"  # a file of the run's folder: there are such links
 
@@ -65,8 +67,9 @@ def do_mn(parsed: argparse.Namespace) -> int:
     from landspeed.base.failures import RunFailed
     from landspeed.worlds.emu.mininet import Script, finish_captures, new_run_folder, run_script
     from landspeed.worlds.emu.options import EmuOptions
+    from landspeed.worlds.emu.typed_lines import TypedLines
 
-    words: list[str] = parsed.program
+    words: list[str] = parsed.program or (DEFAULT_NET if sys.stdin.isatty() else [])
     if not words:
         raise UsageError(
             "no script given; write one, as in: landspeed mn lab.py, or options of mn: landspeed mn --test pingall"
@@ -86,12 +89,22 @@ def do_mn(parsed: argparse.Namespace) -> int:
         sample=parsed.report,
         evidence=parsed.capture if parsed.evidence else "",
         stdin=_given_input(),
+        typed=sys.stdin.isatty(),
     )
     folder = new_run_folder(script, parsed.out)
     copier = OutputCopier(folder)
-    reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
+    # No bar where a person may type: the script's own lines are there.
+    reporter = make_reporter(quiet=parsed.quiet or script.typed or not sys.stderr.isatty())
+    typed = TypedLines(folder, copier.copy_to_prompt) if script.typed else None
+
+    def poll() -> bool:
+        held = typed is not None and typed.look()
+        copier.copy()
+        return held
+
     try:
-        outcome = run_script(script, folder, EmuOptions(**options), report=reporter, each_poll=copier.copy)
+        with typed.interrupts() if typed else contextlib.nullcontext():
+            outcome = run_script(script, folder, EmuOptions(**options), report=reporter, each_poll=poll)
     except RunFailed as error:
         return say(error, FAILED)
     finally:

@@ -27,19 +27,39 @@ class OutputCopier:
         """The folder is the run's."""
         self._files = [(folder / "log" / "stdout", sys.stdout), (folder / "log" / "stderr", sys.stderr)]
         self._positions = [0, 0]
+        self._begun = b""  # of the last line of its standard output, what was passed on
 
     def copy(self) -> None:
         """Pass on what is new."""
-        for number, (path, target) in enumerate(self._files):
-            if not path.exists():
-                continue
-            with path.open("rb") as handle:
-                handle.seek(self._positions[number])
-                data = handle.read()
-            self._positions[number] += len(data)
-            if data:
-                target.buffer.write(data)
-                target.buffer.flush()
+        for number in range(len(self._files)):
+            self._write(number, self._new(number))
+
+    def copy_to_prompt(self) -> str:
+        """Pass on what is new, the errors first; but return the line that the program has begun last: its prompt."""
+        self._write(1, self._new(1))
+        shown = self._begun
+        lines, newline, prompt = self._new(0).rpartition(b"\n")
+        self._write(0, lines + newline if newline else b"\r" if shown else b"")
+        self._begun = b""
+        return (prompt if newline else shown + prompt).decode(errors="replace")
+
+    def _new(self, number: int) -> bytes:
+        path, _ = self._files[number]
+        if not path.exists():
+            return b""
+        with path.open("rb") as handle:
+            handle.seek(self._positions[number])
+            data = handle.read()
+        self._positions[number] += len(data)
+        return data
+
+    def _write(self, number: int, data: bytes) -> None:
+        _, target = self._files[number]
+        if data:
+            target.buffer.write(data)
+            target.buffer.flush()
+            if number == 0:
+                self._begun = (self._begun + data).rpartition(b"\n")[2]
 
 
 def add_exec(made: Parser) -> None:

@@ -50,7 +50,8 @@ class Script:
         tell: whether each net that it starts is to be told in `nets/NUMBER/net.json`.
         sample: whether its sockets and links are to be sampled beside it.
         evidence: "first" or "full": captures of its nets and settings of their nodes are kept; empty: none.
-        stdin: what it reads as its standard input; None: that is at its end.
+        stdin: what it reads as its standard input; None: that is at its end, unless it is `typed`.
+        typed: whether a person at a terminal types it, line by line, when the script asks for it (`TypedLines`).
     """
 
     words: Sequence[str]
@@ -62,6 +63,7 @@ class Script:
     sample: bool = False
     evidence: str = ""
     stdin: bytes | None = None
+    typed: bool = False
 
     @property
     def is_file(self) -> bool:
@@ -104,7 +106,7 @@ def run_script(
     options: EmuOptions,
     *,
     report: Callable[[Progress], None] = lambda _: None,
-    each_poll: Callable[[], None] = lambda: None,
+    each_poll: Callable[[], object] = lambda: None,
 ) -> watch.GuestOutcome:
     """Run it; its outputs go to log/stdout and log/stderr of the run's folder, what it writes to `files`.
 
@@ -135,6 +137,7 @@ def run_script(
         environment={
             "PYTHONPATH": os.pathsep.join([str(HOOKS), *machine.python_path()]),
             **({"LANDSPEED_LINE": str(script.line_bps)} if script.line_bps else {}),
+            **({"LANDSPEED_TYPED": "1"} if script.typed else {}),
             **({"LANDSPEED_TELL": "1"} if script.tell or script.sample or script.evidence else {}),
             **({"LANDSPEED_EVIDENCE": script.evidence} if script.evidence else {}),
             **({"LANDSPEED_SAMPLER": json.dumps(to_plain(sampler_job(SAMPLING)))} if script.sample else {}),
@@ -158,9 +161,9 @@ def run_script(
         )
         lease.step_aside()
 
-        def poll() -> None:
+        def poll() -> object:
             lease.improve(guest.processes)
-            each_poll()
+            return each_poll()
 
         return watch.follow(guest, report, stall_wall_s=options.stall, each_poll=poll)
 

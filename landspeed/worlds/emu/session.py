@@ -30,6 +30,27 @@ DOOR, ASK, ANSWER = "door", "ask.json", "answer.json"  # guest/session/request_f
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.001, 0.02
 
 
+def ask(folder: Path, words: dict[str, Any]) -> None:
+    """Write down what the guest is to do when its door is opened; the file is whole or absent."""
+    partial = folder / "ask.partial"
+    partial.write_text(json.dumps(words))
+    partial.replace(folder / ASK)
+
+
+def knock(folder: Path) -> bool:
+    """Open the door of a guest with this folder, if it waits behind it."""
+    try:
+        door = os.open(folder / DOOR, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.ENOENT):  # it is on its way
+            return False
+        raise
+    try:
+        return stat.S_ISFIFO(os.fstat(door).st_mode)
+    finally:
+        os.close(door)
+
+
 class GuestSession(ProgramSession):
     """A guest that waits to be asked."""
 
@@ -62,10 +83,8 @@ class GuestSession(ProgramSession):
         with self._lock:
             if self.broken:
                 raise GuestError(f"the guest is gone, and cannot {do}")
-            partial = self._guest.folder / "ask.partial"
-            partial.write_text(json.dumps({"do": do, "words": words}))
-            partial.replace(self._guest.folder / ASK)
-            self._until(self._knock)
+            ask(self._guest.folder, {"do": do, "words": words})
+            self._until(lambda: knock(self._guest.folder))
             said = self._answer()
         self.broken = do == "end"  # the guest is over
         if "broken" in said:
@@ -90,19 +109,6 @@ class GuestSession(ProgramSession):
         self.programs = {int(number): from_plain(state, ProgramState) for number, state in said["programs"].items()}
         self.events = [EventResult.model_validate(each) for each in said["events"]]
         return said
-
-    def _knock(self) -> bool:
-        """Open the door, if the guest waits behind it."""
-        try:
-            door = os.open(self._guest.folder / DOOR, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError as error:
-            if error.errno in (errno.ENXIO, errno.ENOENT):  # it is on its way
-                return False
-            raise
-        try:
-            return stat.S_ISFIFO(os.fstat(door).st_mode)
-        finally:
-            os.close(door)
 
     def _until(self, met: Callable[[], bool]) -> None:
         """Look until a condition is met, while the guest lives and its clock moves."""

@@ -149,7 +149,7 @@ def follow(
     *,
     outcome: GuestOutcome | None = None,
     stall_wall_s: float = STALL_WALL_S,
-    each_poll: Callable[[], None] = lambda: None,
+    each_poll: Callable[[], object] = lambda: None,
     flow_folders: Sequence[str] = ("",),
 ) -> GuestOutcome:
     """Wait until the guest has ended.
@@ -159,7 +159,7 @@ def follow(
         report: called when a phase begins and a few times a second.
         outcome: filled in as things become known, so that it has them too when this raises.
         stall_wall_s: wall time without any virtual time after which the run is given up.
-        each_poll: called at every poll (to pass on a program's output).
+        each_poll: called at every poll (to pass on a program's output); True: the guest stood still for it.
         flow_folders: of the flows, relative to the run's.
 
     Raises:
@@ -200,7 +200,8 @@ def follow(
                 next_count = now + COUNT_S
             progress.wall_s = now - started
             read_files()
-            each_poll()
+            if each_poll():
+                stall = StallWatch(guest, stall_wall_s)
             report(progress)
             guest.wait(POLL_S)
         read_files()

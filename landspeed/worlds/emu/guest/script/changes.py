@@ -85,7 +85,10 @@ def change_term(module: Any) -> None:
 
 
 def change_cli(module: Any) -> None:
-    """Read commands from a file or a pipe, whole: Mininet gives what follows a node's command to this command."""
+    """Read commands from a file or a pipe, whole: Mininet gives what follows a node's command to this command.
+
+    And let `source` of a file that is not there be no end of the prompt.
+    """
     waits = module.CLI.waitForNode
 
     @functools.wraps(waits)
@@ -94,9 +97,22 @@ def change_cli(module: Any) -> None:
             waits(self, node)
             return
         while node.waiting:
-            module.output(node.monitor())
+            try:
+                module.output(node.monitor())
+            except KeyboardInterrupt:  # is for the command
+                node.sendInt()
 
-    module.CLI.waitForNode = wait_for_node
+    sources = module.CLI.do_source
+
+    @functools.wraps(sources)
+    def do_source(self: Any, line: str) -> None:
+        try:
+            sources(self, line)
+        except AttributeError:  # it closes a file that it could not open, of which it has told
+            if self.inputFile is not None:
+                raise
+
+    module.CLI.waitForNode, module.CLI.do_source = wait_for_node, do_source
 
 
 def change_node(module: Any) -> None:

@@ -17,6 +17,7 @@ from landspeed.worlds.emu.guest.files import OUT, mount_hosts
 from landspeed.worlds.emu.guest.job import Job
 from landspeed.worlds.emu.guest.network import namespaces
 from landspeed.worlds.emu.guest.script import beside
+from landspeed.worlds.emu.guest.script.typed_input import wait_and_interrupt
 from landspeed.worlds.emu.guest.script.written_files import WrittenFiles
 from landspeed.worlds.emu.guest.spin_cost import let_time_pass
 
@@ -38,6 +39,7 @@ STDIN = f"{OUT}/stdin"  # of the script, if the host has one for it
 # Programs take a clock near 0 for one that they have not read yet. Open vSwitch counts the processor's cores only every
 # 10 s, from 0 on, and until then has none to handle what its datapath asks: all first packets are lost.
 UP_S = 10.0
+TYPED = "LANDSPEED_TYPED"  # in the environment of a script: a person at a terminal may type what it reads
 TIMED_OUT = 124  # exit status, as of timeout(1)
 # As of a session that systemd begins. Mininet's `mnexec` closes each descriptor that a program may have: a million of
 # them take 0.7 s for each host.
@@ -123,7 +125,8 @@ def _run(job: Job, environment: dict[str, str], out: IO[bytes], err: IO[bytes]) 
         err.write(f"{error.filename or job.command[0]}: {error.strerror}\n".encode())
         return 127 if error.errno == errno.ENOENT else 126
     try:
-        status = program.wait(job.time_limit_ns / 1e9 if job.time_limit_ns else None)
+        limit_s = job.time_limit_ns / 1e9 if job.time_limit_ns else None
+        status = wait_and_interrupt(program, limit_s) if job.environment.get(TYPED) else program.wait(limit_s)
     except subprocess.TimeoutExpired:
         program.kill()
         return TIMED_OUT

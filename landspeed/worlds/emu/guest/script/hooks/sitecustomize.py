@@ -24,15 +24,21 @@ class ChangingFinder:
 
         def run_and_change(module: Any) -> None:
             run(module)
-            sys.path.append(os.environ["LANDSPEED_PACKAGES"])
-            try:
-                changes = import_module("landspeed.worlds.emu.guest.script.changes")
-            finally:
-                sys.path.remove(os.environ["LANDSPEED_PACKAGES"])
-            getattr(changes, "change_" + name.rpartition(".")[2])(module)
+            getattr(_import_own("changes"), "change_" + name.rpartition(".")[2])(module)
 
         spec.loader.exec_module = run_and_change
         return spec
 
 
+def _import_own(name: str) -> Any:
+    """A module of ours, without the package's folder staying in the search path."""
+    sys.path.append(os.environ["LANDSPEED_PACKAGES"])
+    try:
+        return import_module(f"landspeed.worlds.emu.guest.script.{name}")
+    finally:
+        sys.path.remove(os.environ["LANDSPEED_PACKAGES"])
+
+
 sys.meta_path.insert(0, ChangingFinder)
+if os.environ.pop("LANDSPEED_TYPED", None):  # of the script itself, and of no other Python that it starts
+    sys.stdin = _import_own("typed_input").TypedInput()
