@@ -159,6 +159,7 @@ def test_the_plan_has_the_line(tmp_path: Path) -> None:
     ahead, back = plan.links[1].forward, plan.links[1].reverse
     assert (ahead.delay_ns, ahead.jitter_ns, ahead.packet_limit, back.delay_ns) == (100 * MS, 20 * MS, 1000, 9 * MS)
     assert ahead.netem and ahead.netem.table == made_table("normal") and ahead.jitters_freely and not back.netem.table  # type: ignore[union-attr]
+    assert ahead.losses_in_a_row == pytest.approx(10) and ahead.loss_events == pytest.approx(1 / 110)
     assert ahead.varies_ns == 80 * MS and ahead.loss == pytest.approx(1 / 11)
     assert Plan.from_json(plan.to_json()) == plan
     assert "netem delay 100ms 20ms distribution normal" in shown(plan, 100)

@@ -18,7 +18,7 @@ from landspeed.scenario.file.load import build_scenario
 from landspeed.scenario.file.netem_line import read_netem
 from landspeed.scenario.plan.direction import Direction
 from landspeed.worlds.registry import plan_for
-from tests.support.emu_fixtures import measure, plan_of, request, scenario
+from tests.support.emu_fixtures import measure, plan_of, request, scenario, transfer
 from tests.support.sim_fixtures import MS, S, direction, path_plan, simulate
 
 SIGMAS, COUNT, SCALE = 5, 4000, 8192
@@ -220,3 +220,17 @@ def test_the_simulator_holds_no_more_than_the_limit(tmp_path: Path) -> None:
     """Echoes that come back: of those sent in each 100 ms, the first fifty."""
     _, found = _simulated(tmp_path, {"netem": f"delay 100ms limit {LIMIT}"})
     assert sum(not math.isnan(each) for each in found) == pytest.approx(len(found) * LIMIT / 200, rel=0.03)
+
+
+@pytest.mark.guest
+def test_a_transfer_over_it_repeats_to_the_byte(tmp_path: Path) -> None:
+    """The gate waits out bursts of ten; the kernel's correlated numbers begin with the seed's."""
+    line = "delay 20ms 5ms 30% distribution pareto loss gemodel 0.1% 10% duplicate 1% 20% reorder 2% 30%"
+    file = scenario([{"one_way_delay": "1 ms"}, {"netem": line, "reverse": {"netem": "delay 5ms"}}])
+    made: list[tuple[bytes, bytes]] = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        record, bundle = transfer(plan_of(tmp_path / name, file, seed=5), tmp_path / name)
+        assert record.calibration is not None and record.calibration.passed
+        made.append(((bundle / "samples.parquet").read_bytes(), (bundle / "links.parquet").read_bytes()))
+    assert made[0] == made[1]

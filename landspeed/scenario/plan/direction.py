@@ -13,6 +13,7 @@ DisciplineName: TypeAlias = Literal[
 ]
 
 TABLE_SCALE = 8192  # of a distribution's table: NETEM_DIST_SCALE of linux/pkt_sched.h
+LONGEST_BURST = 1000  # packets, that anybody waits out
 IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
     "loss": "probability",
     "loss_burst": "packets",
@@ -158,11 +159,20 @@ class Direction:
         return [self.delay_ns, *((self.trace and self.trace.delay_ns) or [])]
 
     @property
+    def _burst(self) -> float:
+        """Mean number of packets lost in a row by what makes losses come together; 0: nothing does."""
+        if self.netem is None or not self.netem.loss_chances:
+            return self.loss_burst
+        chances = self.netem.loss_chances
+        bad, ends = (1 - chances[2], chances[1]) if self.netem.loss_model == "gemodel" else (1.0, chances[1])
+        return min(bad / ends, LONGEST_BURST) if chances[0] and ends else LONGEST_BURST if chances[0] else 0.0
+
+    @property
     def loss_events(self) -> float:
         """Share of the packets at which a loss begins, for a sender to whom one window's losses are one."""
-        return 1 - (1 - self.loss / max(self.loss_burst, 1)) * (1 - self.corrupt)
+        return 1 - (1 - self.loss / max(self._burst, 1)) * (1 - self.corrupt)
 
     @property
     def losses_in_a_row(self) -> float:
         """Mean number of packets lost in a row, once one is lost; infinite if none arrives."""
-        return max(1 / (1 - self.loss), self.loss_burst) if self.loss < 1 else float("inf")
+        return max(1 / (1 - self.loss), self._burst) if self.loss < 1 else float("inf")
