@@ -32,7 +32,10 @@ def qdisc_lines(plan: Plan, link: Link, *, forward: bool) -> list[str]:
     single = replace(plan, fidelity="packets")  # real programs' packets are single once offloads are off
     direction = link.forward if forward else link.reverse
     netem, bucket = direction_options(single, link, direction, forward=forward, stock=True)
-    root = f"root handle 1: netem limit {netem['limit_packets']} {' '.join(netem_words(netem))}"
+    try:
+        root = f"root handle 1: netem limit {netem['limit_packets']} {' '.join(netem_words(netem))}"
+    except ValueError as error:
+        raise ExportError(f"{plan.scenario}: {link_name(link)}: {error}") from None
     if bucket is None:
         overhead = f" {netem['overhead_bytes']}" if netem["overhead_bytes"] else ""
         return [f"{root} rate {netem['rate_bytes_per_s'] * 8}bit{overhead}"]

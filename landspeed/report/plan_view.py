@@ -15,7 +15,7 @@ from landspeed.base.limits import ACK_PATH, WINDOW
 from landspeed.base.units import DISTANCE, RATE, SCORE, SIZE, TIME, format_exact, format_probability, format_round
 from landspeed.base.units_text import time_text
 from landspeed.report.network_view import network_view
-from landspeed.scenario.plan.direction import IMPAIRMENTS, Direction
+from landspeed.scenario.plan.direction import IMPAIRMENTS, Direction, Netem
 from landspeed.scenario.plan.plan import Link, Node, Plan
 from landspeed.scenario.plan.trace import Trace
 from landspeed.scenario.theory import physics as ph
@@ -116,11 +116,17 @@ def _with_details(text: Text, link: Link) -> Text:
     for sign, direction in (("→", link.forward), ("←", link.reverse)):
         if direction.discipline != "fifo":
             text.append(f"\n{sign} {direction.discipline}", style="dim")
+        if direction.netem:
+            text.append(f"\n{sign} {_netem(direction.netem)}", style="red")
         for name, value in direction.impairments.items():
             text.append(f"\n{sign} {_impairment(name, value)}", style="red")
         if direction.trace:
             text.append(f"\n{sign} trace, {_trace(direction.trace)}", style="red")
     return text
+
+
+def _netem(netem: Netem) -> str:
+    return f"netem {netem.line}" if netem.line else f"jitter is {netem.distribution}"
 
 
 def _trace(trace: Trace) -> str:
@@ -197,8 +203,10 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
     echo = f"… of a ping, {echo_bytes(plan.ip_version)} B"
     yield echo, time_text(echo_ns(plan)), "with the time to send it on each line, there and back"
     yield "… of a full packet", time_text(data_rtt_ns(plan)), "and its acknowledgment, the same"
-    if jitter_ns := sum(way.jitter_ns for link in plan.links for way in (link.forward, link.reverse)):
+    if jitter_ns := sum(way.varies_ns for link in plan.links for way in (link.forward, link.reverse)):
         note = "packets keep their order, so a busy line's mean grows; a lone packet's mean is the one above"
+        if any(way.jitters_freely for link in plan.links for way in (link.forward, link.reverse)):
+            note = "packets overtake each other, as in netem"
         yield "… with jitter, at most", time_text(data_rtt_ns(plan) + jitter_ns), note
     yield (
         "Full packet on the line",

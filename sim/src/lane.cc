@@ -69,7 +69,8 @@ std::vector<Background> LaneConfig::background() const
 Lane::Lane(LaneConfig config)
     : config_(std::move(config)), line_(config_.rate_bps), rates_(config_.rates()),
       delays_(config_.delays()), mishaps_(config_.mishaps()), background_(config_.background()),
-      random_(config_.seed), checks_queue_(config_.can_queue && config_.queue_bytes != UINT64_MAX)
+      random_(config_.seed), checks_queue_(config_.can_queue && config_.queue_bytes != UINT64_MAX),
+      fate_(config_)
 {
 	const double wait =
 	    static_cast<double>(config_.queue_bytes) * 8e9 / static_cast<double>(rates_.least());
@@ -91,15 +92,13 @@ bool Lane::pass(int64_t now_ns, int64_t enters_ns, Frame &frame, int64_t &arrive
 		run_background(now_ns, enters_ns);
 	settle(now_ns);
 	int64_t leaves_ns = 0;
-	if (mishaps_.strikes(enters_ns, random_) ||
+	if (mishaps_.strikes(enters_ns, random_) || fate_.full(enters_ns) ||
 	    !enqueue(now_ns, enters_ns, frame.bytes, leaves_ns)) {
 		drop_times_.push(enters_ns);
 		return false;
 	}
-	if (config_.corrupt > 0 && random_.chance(config_.corrupt))
-		frame.corrupt = true;
-	arrives_ns = config_.arrives_ns(leaves_ns, delays_.at(leaves_ns), latest_ns_, random_,
-					delays_.traced());
+	frame.corrupt |= fate_.corrupts(random_);
+	arrives_ns = fate_.arrives_ns(leaves_ns, delays_.at(leaves_ns), random_, delays_.traced());
 	return true;
 }
 

@@ -89,7 +89,7 @@ public:
 	/// Whether this packet comes out twice.
 	bool duplicates()
 	{
-		return config_.duplicate > 0 && random_.chance(config_.duplicate);
+		return fate_.duplicates(random_);
 	}
 
 	/// When all that has entered so far will have left.
@@ -124,7 +124,7 @@ private:
 	Ring<Passage> passages_; ///< entered and not yet counted
 	uint64_t started_ = 0;   ///< position of the first passage that may still wait
 	uint64_t waiting_bytes_ = 0;
-	int64_t latest_ns_ = 0; ///< arrival of the packet that left last
+	Fate fate_;
 	Ring<int64_t> drop_times_;
 	LaneCounters counters_;
 };

@@ -197,6 +197,8 @@ Joining Layout::joining_of(size_t index) const
 		return {false, "its delay varies"};
 	if (lane.duplicate > 0)
 		return {false, "it duplicates"};
+	if (lane.netem)
+		return {false, "it holds a number of packets"};
 	if (lanes[*before].discipline != Discipline::fifo)
 		return {false, "the queue before it is managed"};
 	if (!in_a_row(*before, index))

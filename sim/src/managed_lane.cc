@@ -187,7 +187,7 @@ ManagedLane::ManagedLane(LaneConfig config, int ip_version)
     : config_(std::move(config)), ip_version_(ip_version), line_(config_.rate_bps),
       rates_(config_.rates()), delays_(config_.delays()), mishaps_(config_.mishaps()),
       background_(config_.background()), random_(config_.seed), queue_(queue_make(config_)),
-      way_(config_.disorders())
+      way_(config_.disorders()), fate_(config_)
 {
 }
 
@@ -220,8 +220,7 @@ void ManagedLane::background(size_t index)
 
 void ManagedLane::take(Frame frame)
 {
-	if (config_.duplicate > 0 && frame.kind != Frame::Kind::background &&
-	    random_.chance(config_.duplicate))
+	if (frame.kind != Frame::Kind::background && fate_.duplicates(random_))
 		enqueue(frame.copy());
 	enqueue(std::move(frame));
 }
@@ -229,7 +228,7 @@ void ManagedLane::take(Frame frame)
 void ManagedLane::enqueue(Frame frame)
 {
 	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
-	if (mishaps_.strikes(now_ns, random_)) {
+	if (mishaps_.strikes(now_ns, random_) || fate_.full(now_ns)) {
 		counters_.drops++;
 		return;
 	}
@@ -257,10 +256,9 @@ void ManagedLane::sent(Frame frame)
 	counters_.packets++;
 	counters_.bytes += frame.bytes;
 	if (frame.kind != Frame::Kind::background) {
-		frame.corrupt |= config_.corrupt > 0 && random_.chance(config_.corrupt);
+		frame.corrupt |= fate_.corrupts(random_);
 		way_.put(now_ns,
-			 config_.arrives_ns(now_ns, delays_.at(now_ns), latest_ns_, random_,
-					    delays_.traced()),
+			 fate_.arrives_ns(now_ns, delays_.at(now_ns), random_, delays_.traced()),
 			 std::move(frame));
 	}
 	send_next();

@@ -42,7 +42,7 @@ private:
 	Random random_;
 	ns3::Ptr<ns3::QueueDisc> queue_;
 	DelayLine way_;
-	int64_t latest_ns_ = 0; ///< arrival of the packet that left last
+	Fate fate_;
 	bool sending_ = false;
 	LaneCounters counters_; ///< drops: those at the entrance
 };

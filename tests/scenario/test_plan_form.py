@@ -121,7 +121,7 @@ WORK = {
     Link: "index name a b mtu_bytes framing framing_bytes forward reverse",
     Direction: (
         "delay_ns rate_bps queue_bytes packet_limit loss loss_burst loss_every corrupt duplicate reorder jitter_ns "
-        "discipline parameters trace seed"
+        "netem discipline parameters trace seed"
     ),
     Transfer: (
         "streams window_bytes window_exact initial_window_packets congestion_control congestion_controls bytes "

@@ -274,7 +274,7 @@ def _largest_first(parts: Mapping[RunLimit, float]) -> list[tuple[RunLimit, floa
 
 def _only_late(plan: Plan, path: LineEvidence, intervals: Mapping[int, list[Interval]]) -> bool:
     """Return whether most of what was sent again was not lost, but overtaken."""
-    if not any(link.forward.reorder for link in plan.links):
+    if not any(link.forward.overtakes for link in plan.links):
         return False
     every = [each for of in intervals.values() for each in of]
     resent = sum(each.resent_packets or 0 for each in every)

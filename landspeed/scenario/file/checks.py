@@ -14,6 +14,7 @@ from landspeed.scenario.file.flow_transfer import flow_transfer
 from landspeed.scenario.file.model import ScenarioFile, TransferSection
 from landspeed.scenario.file.model_links import LinkSection
 from landspeed.scenario.file.model_recorded import ExpectSection
+from landspeed.scenario.file.netem_checks import check_netem
 from landspeed.scenario.file.network_checks import check_network, either
 
 BESIDE_PERIODS = ("loss_burst", "corrupt", "duplicate", "reorder", "jitter")
@@ -102,11 +103,13 @@ def _hops(scenario: ScenarioFile) -> Iterator[Fault]:
 def _links(scenario: ScenarioFile) -> Iterator[Fault]:
     for index, link in enumerate(scenario.all_links):
         where: KeyPath = (scenario.links_key, index)
+        yield from check_netem(scenario, link, where)
         yield from _delays(link, where)
         yield from _bursts(link, where)
         yield from _periods(scenario, link, where)
         yield from _host_queue(scenario, link, where)
-        if link.line_rate is None and scenario.line_rate is None and link.trace is None:
+        rated = link.trace is not None or (link.netem and link.netem.rate_bps)
+        if link.line_rate is None and scenario.line_rate is None and not rated:
             what = f"the link {link.from_} – {link.to} has no line rate"
             yield Fault(where, what, "add line_rate: 10 Gbit/s here or at the top of the file")
     ends = [(link, index, name) for index, link in enumerate(scenario.all_links) for name in (link.from_, link.to)]
@@ -139,7 +142,7 @@ def own_queue(scenario: ScenarioFile, link: LinkSection) -> bool:
 
 def _delays(link: LinkSection, where: KeyPath) -> Iterator[Fault]:
     name = f"the link {link.from_} – {link.to}"
-    if link.rtt is None and link.one_way_delay is None and link.trace is None:
+    if link.rtt is None and link.one_way_delay is None and link.trace is None and link.netem is None:
         yield Fault(where, f"{name} has no delay", "add one_way_delay: 10 ms, or rtt: 20 ms for both directions")
     if link.rtt is not None and link.one_way_delay is not None:
         what = f"{name} has both rtt and one_way_delay"

@@ -9,6 +9,7 @@ from pydantic import Field
 from landspeed.base.loss_units import LossShare
 from landspeed.base.units import Delay, Distance, Mtu, Probability, Queue, Rate
 from landspeed.scenario.file.disciplines import Discipline
+from landspeed.scenario.file.netem_line import Distribution, NetemWords
 from landspeed.scenario.file.position import Position
 from landspeed.scenario.file.section import Section, Text
 from landspeed.scenario.traces.trace_file import TraceSource
@@ -111,6 +112,17 @@ class DirectionSection(Section):
         None,
         description="The delay varies by up to this, up and down; at most the delay; packets keep their order, so that "
         "on a busy line the mean delay grows",
+    )
+    jitter_distribution: Distribution | None = Field(
+        None,
+        description="normal, pareto or paretonormal, of tc-netem(8); or a file with a table, as tc's .dist, relative "
+        "to this file. `jitter` is then the scale (the standard deviation, where the table is of 1); default: uniform",
+    )
+    netem: NetemWords | None = Field(
+        None,
+        description="Instead of delay, loss and jitter: what stands after `netem` in a line of tc, read as tc reads it "
+        "(tc-netem(8)). Without `rate` packets overtake each other by jitter; `limit` is 1000 packets unless it is "
+        "said; the correlation of a delay is netem's own, which is none for jitters of less than a second",
     )
 
 

@@ -3,7 +3,7 @@
 # The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from landspeed.scenario.plan.trace import Trace
@@ -12,6 +12,8 @@ DisciplineName: TypeAlias = Literal[
     "fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "sfq", "cake", "tbf"
 ]
 
+TABLE_SCALE = 8192  # of a distribution's table: NETEM_DIST_SCALE of linux/pkt_sched.h
+LONGEST_BURST = 1000  # packets, that anybody waits out
 IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
     "loss": "probability",
     "loss_burst": "packets",
@@ -61,6 +63,35 @@ class QueueParameters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Netem:
+    """What Linux's netem does in a direction beyond the direction's own figures, which are its mean delay, its jitter …
+
+    Attributes:
+        line: as the file has it; "": the file asks for no more than a distribution.
+        distribution, table: of delays: its name, and its entries in 1/8192 of `jitter_ns`; None: uniform.
+        keeps_order: packets do, in spite of the jitter.
+        gap: of so many packets one may be reordered.
+        limit_packets: so many may be under way; None: any number.
+        loss_model, loss_chances: losses come from a chain: p13, p31, p32, p14, p23, or p, r, h, 1-k (tc-netem(8), but
+            that h is the chance to pass).
+    """
+
+    line: str = ""
+    distribution: str | None = None
+    table: list[int] | None = None
+    keeps_order: bool = False
+    gap: int = 0
+    limit_packets: int | None = None
+    delay_correlation: float = 0.0
+    loss_correlation: float = 0.0
+    duplicate_correlation: float = 0.0
+    corrupt_correlation: float = 0.0
+    reorder_correlation: float = 0.0
+    loss_model: Literal["random", "state", "gemodel"] = "random"
+    loss_chances: list[float] = field(default_factory=list[float])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Direction:
     """One direction of a link: a queue drained at the line rate, then the propagation delay.
 
@@ -80,6 +111,7 @@ class Direction:
     duplicate: float = 0.0
     reorder: float = 0.0
     jitter_ns: int = 0
+    netem: Netem | None = None  # what it does of these is done as Linux's netem does it
     discipline: DisciplineName = "fifo"
     parameters: QueueParameters | None = None  # of the discipline; None: it has none
     trace: Trace | None = None
@@ -101,6 +133,22 @@ class Direction:
         return bool(self.jitter_ns or self.reorder or self.duplicate)
 
     @property
+    def jitters_freely(self) -> bool:
+        """True if packets overtake each other because their delays differ."""
+        return bool(self.jitter_ns and self.netem and not self.netem.keeps_order)
+
+    @property
+    def overtakes(self) -> bool:
+        """True if packets may arrive in another order than they were sent."""
+        return bool(self.reorder) or self.jitters_freely
+
+    @property
+    def varies_ns(self) -> int:
+        """By how much the delay varies, up and down, at most."""
+        table = self.netem.table if self.netem else None
+        return -(-self.jitter_ns * max(map(abs, table)) // TABLE_SCALE) if table else self.jitter_ns
+
+    @property
     def rates_bps(self) -> list[int]:
         """Every rate that the line has, by itself or by its trace."""
         return [self.rate_bps, *((self.trace and self.trace.rate_bps) or [])]
@@ -111,11 +159,20 @@ class Direction:
         return [self.delay_ns, *((self.trace and self.trace.delay_ns) or [])]
 
     @property
+    def _burst(self) -> float:
+        """Mean number of packets lost in a row by what makes losses come together; 0: nothing does."""
+        if self.netem is None or not self.netem.loss_chances:
+            return self.loss_burst
+        chances = self.netem.loss_chances
+        bad, ends = (1 - chances[2], chances[1]) if self.netem.loss_model == "gemodel" else (1.0, chances[1])
+        return min(bad / ends, LONGEST_BURST) if chances[0] and ends else LONGEST_BURST if chances[0] else 0.0
+
+    @property
     def loss_events(self) -> float:
         """Share of the packets at which a loss begins, for a sender to whom one window's losses are one."""
-        return 1 - (1 - self.loss / max(self.loss_burst, 1)) * (1 - self.corrupt)
+        return 1 - (1 - self.loss / max(self._burst, 1)) * (1 - self.corrupt)
 
     @property
     def losses_in_a_row(self) -> float:
         """Mean number of packets lost in a row, once one is lost; infinite if none arrives."""
-        return max(1 / (1 - self.loss), self.loss_burst) if self.loss < 1 else float("inf")
+        return max(1 / (1 - self.loss), self._burst) if self.loss < 1 else float("inf")

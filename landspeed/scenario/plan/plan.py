@@ -294,6 +294,7 @@ NOT_WORK: dict[type, frozenset[str]] = {
 
 WORK_IF_ASKED: dict[type, frozenset[str]] = {
     Plan: frozenset(("kernel", "spin_cost_ns")),
+    Direction: frozenset(("netem",)),
     Flow: frozenset(("route_back", "second_route")),
     Transfer: frozenset(("mptcp", "ping", "ping_interval_ns", "protect")),
 }

@@ -19,12 +19,12 @@ from landspeed.scenario.file.key_names import plan_name
 from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.model_links import DirectionSection, HostSection
-from landspeed.scenario.file.model_links import LinkSection as ScenarioLink
 from landspeed.scenario.file.network_routes import host_names, node_names
-from landspeed.scenario.plan.direction import Direction
+from landspeed.scenario.plan.direction import Direction, Netem
 from landspeed.scenario.plan.plan import Calibration, Event, Link, Node, Plan
 from landspeed.scenario.plan.routing import Lane
 from landspeed.scenario.plan.trace import Trace
+from landspeed.scenario.resolve import netem as ne
 from landspeed.scenario.resolve.flows import lanes_passed, planned_routes, unproved_flows, with_physics
 from landspeed.scenario.resolve.recorded import contest_facts
 from landspeed.scenario.theory import physics as ph
@@ -134,10 +134,13 @@ RESOLVED_KEYS = (
     "queue",
     "discipline",
     "trace",
+    "jitter_distribution",
+    "netem",
 )  # a default from elsewhere, or another key, has a part in them
 
 
-def _direction_keys(scenario: ScenarioFile, link: ScenarioLink, *, reverse: bool) -> _DirectionKeys:
+def _direction_keys(loaded: LoadedScenario, index: int, problems: list[Problem], *, reverse: bool) -> _DirectionKeys:
+    scenario, link = loaded.scenario, loaded.scenario.all_links[index]
     sides: tuple[DirectionSection, ...] = (link.reverse, link) if reverse and link.reverse else (link,)
 
     def value(key: str) -> Any:
@@ -155,10 +158,18 @@ def _direction_keys(scenario: ScenarioFile, link: ScenarioLink, *, reverse: bool
         plain |= {"loss": float(loss), "loss_every": loss.every}
     if sends_ns := _send_jitter_ns(scenario, link.to if reverse else link.from_):
         plain["jitter_ns"] = (plain["jitter_ns"] or 0) + sends_ns
+    rate, queue = value("line_rate") or scenario.line_rate or 0, value("queue") or scenario.queue
+    if line := value("netem"):
+        plain |= ne.netem_values(line)
+        delay, rate = line.delay_ns, line.rate_bps or rate
+        queue = ne.netem_queue(line, link.mtu or scenario.mtu) if line.rate_bps else queue
+    elif plain["jitter_ns"] and (name := value("jitter_distribution")) not in (None, "uniform"):
+        plain["netem"] = Netem(distribution=name, keeps_order=True)
+    plain = ne.with_table(loaded, index, plain, problems, reverse=reverse)
     return _DirectionKeys(
         delay_ns=delay or 0,
-        rate_bps=value("line_rate") or scenario.line_rate or 0,  # checks.py has seen that one of them is there
-        queue=value("queue") or scenario.queue or QueueSize(bdp=Fraction(1)),
+        rate_bps=rate,  # checks.py has seen that one of them is there
+        queue=queue or QueueSize(bdp=Fraction(1)),
         discipline=value("discipline"),
         source=value("trace"),
         plain={name: found for name, found in plain.items() if found is not None},
@@ -223,7 +234,8 @@ def _checked(
     if direction.rate_bps == 0:
         right = "add line_rate: 100 Mbit/s, or a column rate [Mbit/s] to the trace"
         _add(problems, loaded.problem(where, f"{name} has no line rate in one direction", right))
-    said = [link.rtt, link.one_way_delay, link.reverse.one_way_delay if reverse and link.reverse else None]
+    own = link.reverse if reverse else None
+    said = [link.netem, own and own.netem, link.rtt, link.one_way_delay, own and own.one_way_delay]
     if all(each is None for each in said) and not (made and made.delay_ns):
         right = "add one_way_delay: 10 ms, or a column delay [ms] to the trace"
         _add(problems, loaded.problem(where, f"{name} has no delay in one direction", right))
@@ -235,7 +247,7 @@ def _checked(
         what = f"send_jitter of {sender}, with its link's jitter, is above that link's least delay"
         what += f", {format_exact(TIME, least_ns)}"
         _add(problems, loaded.problem(key, what, "write less, or give the link a longer delay"))
-    elif jitter_ns > least_ns:
+    elif jitter_ns > least_ns and not ne.as_line(direction.plain):
         what = f"jitter is larger than the least delay of {name}, {format_exact(TIME, least_ns)}"
         _add(problems, loaded.problem((*where, "jitter"), what, "write a jitter up to that"))
     return direction
@@ -252,8 +264,8 @@ def _links(
     ways = [[*there, *back] for there, back in passed]
     only_back = {lane for _, back in passed for lane in back} - {lane for there, _ in passed for lane in there}
     directions = [
-        (_direction_keys(scenario, k, reverse=False), _direction_keys(scenario, k, reverse=True))
-        for k in scenario.all_links
+        tuple(_direction_keys(loaded, i, problems, reverse=reverse) for reverse in (False, True))
+        for i in range(len(scenario.all_links))
     ]
     directions = [
         (_traced(loaded, i, there, problems), _traced(loaded, i, back, problems, reverse=True))
@@ -265,6 +277,9 @@ def _links(
     links: list[Link] = []
     for index, (link, pair) in enumerate(zip(scenario.all_links, directions, strict=True)):
         framing = link.framing or scenario.framing
+        framing_bytes, rated = ph.FRAMING_BYTES[framing], ne.netem_overhead(link)
+        if rated is not None:
+            framing, framing_bytes = ne.FRAMING, ne.COUNTED_BYTES + rated
         passing = [way for way in ways if index in {lane[0] for lane in way}] or [[(index, True), (index, False)]]
         # Of the flows that pass: the longest round trip, and the largest packet.
         rtt_ns = max(sum(directions[each][not ahead].delay_ns for each, ahead in way) for way in passing)
@@ -272,7 +287,7 @@ def _links(
         made: list[Direction] = []
         for name, direction in zip(("forward", "reverse"), pair, strict=True):
             largest = ph.ack_bytes(scenario.ip) if (index, name == "forward") in only_back else mtu
-            here = _Place(loaded, index, name, mtu, largest, ph.FRAMING_BYTES[framing], rtt_ns)
+            here = _Place(loaded, index, name, mtu, largest, framing_bytes, rtt_ns)
             touching = [event for event in events if event.link == index and name in event.directions]
             made.append(_direction(here, direction, seed, touching, problems))
         links.append(
@@ -283,7 +298,7 @@ def _links(
                 b=link.to,
                 mtu_bytes=mtus[index],
                 framing=framing,
-                framing_bytes=ph.FRAMING_BYTES[framing],
+                framing_bytes=framing_bytes,
                 distance_m=link.distance,
                 forward=made[0],
                 reverse=made[1],
@@ -332,7 +347,7 @@ def _direction(
     if isinstance(loss := plain.get("loss"), BitErrors):
         plain["loss"] = loss.of_frames(here.packet_bytes + framing)
     packet_limit = plain.get("packet_limit")
-    if packet_limit is not None:
+    if packet_limit is not None and not ne.as_line(plain):
         made: Trace | None = plain.get("trace")
         delays, rates = ((made and each) or [] for each in ((made and made.delay_ns), (made and made.rate_bps)))
         longest = max([direction.delay_ns, *delays, *(event.delay_ns or 0 for event in events)])
@@ -353,7 +368,7 @@ def _direction(
         can_queue=True,
         discipline=discipline,
         parameters=parameters,
-        seed=direction_seed(seed, here.index, here.direction),
+        seed=plain.pop("seed", direction_seed(seed, here.index, here.direction)),
         **plain,
     )
 

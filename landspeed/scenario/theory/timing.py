@@ -60,7 +60,7 @@ def line_of(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> S
     mtu = packet_mtu(plan, link)
     if bus is not None and bus * (mtu + framing) < rate * mtu:
         rate, framing, name = bus, 0, f"bus of {link.b if forward else link.a}"
-    return Serializer(name, direction.delay_ns, direction.jitter_ns, rate, framing)
+    return Serializer(name, direction.delay_ns, direction.varies_ns, rate, framing)
 
 
 def way(plan: Plan, origin: int, target: int) -> Iterator[Serializer]:

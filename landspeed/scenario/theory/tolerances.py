@@ -43,7 +43,7 @@ def rate_allowed(plan: Plan, tolerance: float, *, forward: bool) -> float:
     """Tolerance of a packet train's rate: jitter moves its ends, and then copies count too."""
     directions = [link.forward if forward else link.reverse for link in plan.links]
     lasts_ns = TRAIN_PACKETS * path_mtu(plan) * 8e9 / slowest_rate_bps(plan, forward=forward)
-    jitter = sum(2 * direction.jitter_ns / lasts_ns for direction in directions)
+    jitter = sum(2 * direction.varies_ns / lasts_ns for direction in directions)
     return tolerance + (jitter + sum(2 * direction.duplicate for direction in directions) if jitter else 0.0)
 
 

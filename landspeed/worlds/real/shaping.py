@@ -69,7 +69,10 @@ def _lines(plan: Plan, link: Link, direction: Direction, late_ns: int, *, forwar
             "use discipline fifo or fq_codel on a shaped path"
         )
     netem, bucket = direction_options(plan, link, direction, forward=forward, stock=True)
-    words = [f"root handle 1: netem limit {netem['limit_packets']}", *netem_words(netem)]
+    try:
+        words = [f"root handle 1: netem limit {netem['limit_packets']}", *netem_words(netem)]
+    except ValueError as error:
+        raise RealError(f"{plan.scenario}: {link_name(link)}: {error}") from None
     if bucket is not None and "rate_bytes_per_s" in netem:
         words += [f"rate {netem['rate_bytes_per_s'] * 8}bit"]  # at which nothing takes time: jitter keeps the order
     if bucket is None:

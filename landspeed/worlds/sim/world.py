@@ -67,7 +67,7 @@ class SimWorld(World):
     @classmethod
     def warnings(cls, plan: Plan) -> list[str]:
         """Warn of reordering, which its TCP takes for loss."""
-        reorders = any(way.reorder for link in plan.links for way in (link.forward, link.reverse))
+        reorders = any(way.overtakes for link in plan.links for way in (link.forward, link.reverse))
         return [LATE_IS_LOST] if reorders else []
 
     @classmethod

@@ -73,6 +73,34 @@ Trace trace_read(const Field &field)
 	return trace;
 }
 
+Netem netem_read(const Field &field)
+{
+	Netem netem;
+	if (field.has("table"))
+		for (const auto &item : field.at("table").items())
+			netem.table.push_back(
+			    static_cast<int16_t>(item.number(INT16_MIN, INT16_MAX)));
+	if (netem.table.size() > 16384)
+		field.fail("a table of delays has at most 16384 entries");
+	netem.keeps_order = field.at("keeps_order").boolean();
+	netem.gap = static_cast<uint32_t>(field.at("gap").integer(0, UINT32_MAX));
+	if (field.has("limit_packets"))
+		netem.limit_packets = field.at("limit_packets").integer(1, UINT32_MAX);
+	netem.delay_correlation = field.at("delay_correlation").probability();
+	netem.loss_correlation = field.at("loss_correlation").probability();
+	netem.duplicate_correlation = field.at("duplicate_correlation").probability();
+	netem.corrupt_correlation = field.at("corrupt_correlation").probability();
+	netem.reorder_correlation = field.at("reorder_correlation").probability();
+	netem.loss_model =
+	    static_cast<NetemLoss>(field.at("loss_model").one_of({"random", "state", "gemodel"}));
+	const auto chances = field.at("loss_chances").items();
+	if (chances.size() > netem.chances.size())
+		field.fail("a model of losses has at most five chances");
+	for (size_t i = 0; i < chances.size(); i++)
+		netem.chances[i] = chances[i].probability();
+	return netem;
+}
+
 Direction direction_read(const Field &field)
 {
 	Direction direction;
@@ -86,6 +114,8 @@ Direction direction_read(const Field &field)
 	for (const auto &each : impairment_times)
 		if (field.has(each.key))
 			direction.*each.field = field.at(each.key).time_ns();
+	if (field.has("netem"))
+		direction.netem = netem_read(field.at("netem"));
 	if (field.has("seed"))
 		direction.seed = field.at("seed").integer(0, UINT64_MAX);
 	if (field.has("discipline"))

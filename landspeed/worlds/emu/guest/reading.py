@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from landspeed.scenario.plan.direction import Direction, QueueParameters
+from landspeed.scenario.plan.direction import Direction, Netem, QueueParameters
 from landspeed.scenario.plan.plan import Calibration, Event, Flow, Link, Node, Plan, Transfer
 from landspeed.scenario.plan.trace import Trace
 from landspeed.worlds.emu.guest.job import FlowJob, Job, SamplerJob
@@ -50,6 +50,7 @@ def _link(data: dict[str, Any]) -> Link:
 def _direction(data: dict[str, Any]) -> Direction:
     made: dict[str, Any] = {
         "parameters": None if data["parameters"] is None else QueueParameters(**data["parameters"]),
+        "netem": None if data["netem"] is None else Netem(**data["netem"]),
         "trace": None if data["trace"] is None else Trace(**data["trace"]),
     }
     return Direction(**{**data, **made})

@@ -51,7 +51,7 @@ def burst_bytes(plan: Plan, rate_bytes_per_s: int = 0, late_ns: int = LATE_NS) -
 
 def delays_after_line(direction: Direction) -> bool:
     """Return whether the delay comes after the line (patch 0023): a packet can then skip one and not the other."""
-    return direction.reorder > 0
+    return direction.overtakes
 
 
 def direction_options(
@@ -81,9 +81,9 @@ def direction_options(
     if stock:
         rate, overhead = bucket_rate(plan, line.rate_bps, line.framing_bytes, packet_mtu(plan, link))
         serialized = {"rate_bytes_per_s": rate, "overhead_bytes": overhead}
-    if not direction.can_queue and line.rate_bps == direction.rate_bps:
+    if not direction.can_queue and line.rate_bps == direction.rate_bps and not direction.jitters_freely:
         return netem | serialized, None
-    if direction.jitter_ns or (direction.trace and direction.trace.delay_ns):
+    if (direction.jitter_ns and not direction.jitters_freely) or (direction.trace and direction.trace.delay_ns):
         netem |= {"rate_bytes_per_s": IN_ORDER_BYTES_PER_S, "overhead_bytes": 0}
     if not stock and delays_after_line(direction):
         netem["line"] = serialized["line"]  # it is below, and netem takes from it

@@ -21,7 +21,7 @@ def packet_limit(plan: Plan, link: Link, *, forward: bool) -> int:
         return direction.packet_limit
     way = "forward" if forward else "reverse"
     touching = [event for event in plan.events if event.link == link.index and way in event.directions]
-    longest = max([*direction.delays_ns, *(event.delay_ns or 0 for event in touching)]) + direction.jitter_ns
+    longest = max([*direction.delays_ns, *(event.delay_ns or 0 for event in touching)]) + direction.varies_ns
     fastest = max([*direction.rates_bps, *(event.rate_bps or 0 for event in touching if event.kind == "rate")])
     return enough_packets(fastest, longest, direction.queue_bytes, link.framing_bytes, plan.ip_version)
 
