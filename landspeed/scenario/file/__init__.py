@@ -15,7 +15,7 @@ model_errors.py    Errors of pydantic's models in our words: what is wrong, what
 model_links.py     The scenario file's hosts, routers and links, with the directions of a link, as models
 model_recorded.py  The sections of a scenario file that say what was recorded, or what is wanted
 multipath.py       MPTCP (RFC 8684) in a network: the second route of a flow, and what Linux cannot do over two
-netem_checks.py    What may stand beside `netem` and `jitter_distribution` in a link
+netem_checks.py    Check what stands beside `netem` and `jitter_distribution` in a link
 netem_line.py      A line of tc's netem, as a direction's key `netem`: every word of tc-netem(8)
 network_checks.py  Checks over the links and flows of a network; a file is a path or a network, not both
 network_routes.py  The nodes of a scenario's network, and the route of each flow: given

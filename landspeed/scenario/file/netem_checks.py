@@ -1,4 +1,4 @@
-"""What may stand beside `netem` and `jitter_distribution` in a link: keys that say the same twice are refused."""
+"""Check what stands beside `netem` and `jitter_distribution` in a link: keys that say the same twice are refused."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _WHOLE = re.compile(r"[0-9]{1,10}")
 
 @dataclass(frozen=True)
 class NetemLine:
-    """What a line asks for; the plan's units. `chances` are those of the plan's `Netem.loss_chances`."""
+    """Wishes of a line of tc's netem, in the plan's units. `chances` are those of the plan's `Netem.loss_chances`."""
 
     text: str
     delay_ns: int = 0
@@ -70,7 +70,7 @@ class _Words:
         return self.left.pop()
 
     def number_follows(self) -> bool:
-        """As tc looks: whether the next word begins with a digit."""
+        """Tell whether the next word begins with a digit, as tc looks."""
         return bool(self.left) and self.left[-1][0].isdigit() and self.left[-1][0].isascii()
 
     def numbers(self, after: str, most: int, read: Callable[[str, str], float]) -> list[float]:

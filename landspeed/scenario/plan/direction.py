@@ -64,7 +64,7 @@ class QueueParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Netem:
-    """What Linux's netem does in a direction beyond the direction's own figures, which are its mean delay, its jitter …
+    """Work of Linux's netem in a direction beyond the direction's own figures, which are its mean delay, its jitter …
 
     Attributes:
         line: as the file has it; "": the file asks for no more than a distribution.
@@ -144,7 +144,7 @@ class Direction:
 
     @property
     def varies_ns(self) -> int:
-        """By how much the delay varies, up and down, at most."""
+        """The most by which the delay varies, up and down."""
         table = self.netem.table if self.netem else None
         return -(-self.jitter_ns * max(map(abs, table)) // TABLE_SCALE) if table else self.jitter_ns
 

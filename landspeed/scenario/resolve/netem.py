@@ -37,7 +37,7 @@ def netem_values(line: NetemLine) -> dict[str, Any]:
 
 
 def netem_queue(line: NetemLine, mtu_bytes: int) -> QueueSize:
-    """What of a line's limit waits for its rate: the packets that are not on their way then."""
+    """The part of a line's limit that waits for its rate: the packets that are not on their way then."""
     frame = mtu_bytes + COUNTED_BYTES
     flying = (line.rate_bps or 0) * line.delay_ns // 8_000_000_000
     return QueueSize(bytes=max(line.limit_packets * frame - flying, frame))

@@ -1,7 +1,7 @@
 """Tables of a delay's distribution, as netem has them: made as iproute2 makes its own, or read from a file like these.
 
 A table is the inverse of the distribution at even steps, in 1/8192 of the standard deviation about the mean. Its
-formulas are those of netem/normal.c, pareto.c and paretonormal.c of iproute2 (from NIST Net), to the last digit.
+formulas are those by which iproute2 makes `normal`, `pareto` and `paretonormal` (from NIST Net), to the last digit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def made_table(name: str) -> list[int]:
 
 @functools.cache
 def _quantiles() -> tuple[int, ...]:
-    """Of the normal distribution; theirs is the last x of a grid that is still in its step of probability."""
+    """Quantiles of the normal distribution; theirs is the last x of a grid that is still in its step of probability."""
     spot = NormalDist()
     ends = (spot.inv_cdf((i + 0.5) / _STEPS) for i in range(0, _STEPS, 4))
     return tuple(round((math.floor((x + 10) / _GRID) * _GRID - 10) * TABLE_SCALE) for x in ends)
@@ -40,7 +40,7 @@ def _normal() -> tuple[int, ...]:
 
 @functools.cache
 def _pareto() -> tuple[int, ...]:
-    """With the exponent 3: mean 1.5, standard deviation 0.75·√(4/3) of its own, but for its cut tail."""
+    """Pareto with the exponent 3: mean 1.5, standard deviation 0.75·√(4/3) of its own, but for its cut tail."""
     values = (((i / 65536) ** (-1 / 3) - 1.5) * 4 / 3 * TABLE_SCALE for i in range(65536, 0, -16))
     return tuple(round(min(value, LONGEST)) for value in values)
 

@@ -84,7 +84,7 @@ def _under_way_bytes(plan: Plan, *, transfer: bool) -> float:
 
 
 def _narrow_bytes(plan: Plan) -> float:
-    """What the narrowest lines of the flows' paths let through in the longest round trip, and the queues before them.
+    """Bytes that the narrowest lines of the flows' paths let through in the longest round trip, and their queues.
 
     Of lines that are equally narrow, the one that most flows pass. No queue forms elsewhere for long.
     """

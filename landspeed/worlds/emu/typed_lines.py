@@ -53,7 +53,7 @@ class TypedLines:
         return True
 
     def _raise_if_interrupted(self) -> None:
-        """What Ctrl-C was meant for is over: as on a machine, it is for the prompt."""
+        """Give Ctrl-C to the prompt, as a machine does, where what it was meant for is over."""
         file = self._folder / INTERRUPT
         if file.exists():
             file.unlink()

@@ -20,7 +20,7 @@ LOOK_MS = 1000  # how often it is looked for
 
 
 class TypedInput(io.TextIOBase):
-    """What the person types, line by line."""
+    """Lines that the person types, one after the other."""
 
     def __init__(self) -> None:
         """Ask for nothing yet."""
