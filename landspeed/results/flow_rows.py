@@ -13,14 +13,7 @@ if TYPE_CHECKING:
 
     from landspeed.results.flow_result import FlowResult
 
-FLOW_COLUMNS = {
-    "bundle": "VARCHAR",
-    "scenario": "VARCHAR",
-    "flow": "VARCHAR",
-    "source": "VARCHAR",
-    "target": "VARCHAR",
-    "start_s": "DOUBLE",
-    "begins_s": "DOUBLE",
+FIGURE_COLUMNS = {
     "goodput_bps": "DOUBLE",
     "steady_goodput_bps": "DOUBLE",
     "settled_goodput_bps": "DOUBLE",
@@ -37,6 +30,18 @@ FLOW_COLUMNS = {
     "retransmits": "BIGINT",
     "streams": "INTEGER",
     "congestion_control": "VARCHAR",
+}
+"""Figures of a whole run and of each flow of it, and their types in SQL."""
+
+FLOW_COLUMNS = {
+    "bundle": "VARCHAR",
+    "scenario": "VARCHAR",
+    "flow": "VARCHAR",
+    "source": "VARCHAR",
+    "target": "VARCHAR",
+    "start_s": "DOUBLE",
+    "begins_s": "DOUBLE",
+    **FIGURE_COLUMNS,
     "limited_by": "VARCHAR",
     "passed": "BOOLEAN",
 }

@@ -21,8 +21,8 @@ from landspeed.base.failures import BundleError
 from landspeed.base.json_form import is_array, object_of
 from landspeed.base.text import DASH, grouped, percent_of, rate_text, scientific
 from landspeed.results.bundle import LINKS, SAMPLES, list_bundles, read_result
-from landspeed.results.flow_result import PING_FIGURES, Figures, FlowResult
-from landspeed.results.flow_rows import fits, make_flows
+from landspeed.results.flow_result import Figures, FlowResult
+from landspeed.results.flow_rows import FIGURE_COLUMNS, fits, make_flows
 from landspeed.results.flow_totals import whole_of
 from landspeed.results.parquet_file import is_whole_parquet
 from landspeed.results.record import RunRecord, outcome_of
@@ -48,22 +48,7 @@ _RUN_COLUMNS = {
     "passed": "BOOLEAN",
     "outcome": "VARCHAR",
     "error": "VARCHAR",
-    "goodput_bps": "DOUBLE",
-    "steady_goodput_bps": "DOUBLE",
-    "settled_goodput_bps": "DOUBLE",
-    "bytes": "BIGINT",
-    "duration_s": "DOUBLE",
-    "completion_s": "DOUBLE",
-    "completion_from_start_s": "DOUBLE",
-    "rtt_ms": "DOUBLE",
-    "rtt_loaded_median_ms": "DOUBLE",
-    "rtt_loaded_p95_ms": "DOUBLE",
-    "rtt_loaded_p99_ms": "DOUBLE",
-    "rtt_loaded_max_ms": "DOUBLE",
-    **dict.fromkeys(PING_FIGURES, "DOUBLE"),
-    "retransmits": "BIGINT",
-    "streams": "INTEGER",
-    "congestion_control": "VARCHAR",
+    **FIGURE_COLUMNS,
     "window_asked_bytes": "BIGINT",
     "score_bit_m_per_s": "DOUBLE",
     "record_score_bit_m_per_s": "DOUBLE",
