@@ -12,7 +12,7 @@ from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.file.model_links import LinkSection
 from landspeed.scenario.file.netem_line import MADE, NetemLine
 from landspeed.scenario.plan.direction import Netem
-from landspeed.scenario.traces.delay_tables import made_table, read_table
+from landspeed.scenario.traces.delay_tables import made_table, read_delays
 
 COUNTED_BYTES = 14  # what netem counts beside an IP packet: its Ethernet header
 FRAMING = "netem"  # of a link whose rate is netem's
@@ -68,7 +68,7 @@ def with_table(
     links = loaded.scenario.links_key
     where: KeyPath = (links, index, "reverse", key) if own else (links, index, key)
     try:
-        table = read_table(loaded.file_of(where), netem.distribution, loaded.tree.locate(where))
+        table = read_delays(loaded.file_of(where), netem.distribution, loaded.tree.locate(where))
     except ScenarioError as error:
         problems.extend(each for each in error.problems if all(each.mark != other.mark for other in problems))
         return plain

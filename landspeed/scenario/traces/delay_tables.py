@@ -54,7 +54,7 @@ def _paretonormal() -> tuple[int, ...]:
 _MADE = {"normal": _normal, "pareto": _pareto, "paretonormal": _paretonormal}
 
 
-def read_table(named_in: Path, name: str, where: TextPosition) -> list[int]:
+def read_delays(named_in: Path, name: str, where: TextPosition) -> list[int]:
     """The table of a file: whole numbers, as in iproute2's `normal.dist`; lines that begin with # are not read.
 
     Args:
