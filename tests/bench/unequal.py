@@ -13,33 +13,24 @@ All of it takes half an hour: what was measured is kept in a file, seed by seed,
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import statistics
 import sys
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import landspeed
 from landspeed.results.samples_reader import Samples
+from tests.bench.both_worlds import WORLDS, Asked, run
 from tests.bench.truth.emulated import a_folder
-from tests.support.emu_fixtures import ROOT, write_scenario
+from tests.support.emu_fixtures import write_scenario
 
 ALLOWED = 0.10
-WORLDS = ("emu", "sim")
-KEPT = ROOT / "build" / "unequal.json"
 RATE_BPS, FROM_S, TO_S = 10e6, 15, 60
 LEAST_SEEDS = 3  # the error bar of two is as wide as anything
 PACKET_S = 1538 * 8 / RATE_BPS
 LOT_RATES_BPS = (10e6, 10.07e6, 9.95e6)
-
-Asked: TypeAlias = tuple[str, str, int]
-"""A case, a world, a seed."""
 
 
 @dataclass(frozen=True)
@@ -162,19 +153,6 @@ class Mean:
         return apart <= ALLOWED * min(self.value, other.value) or apart <= self.error + other.error
 
 
-def measure(asked: Sequence[Asked], known: dict[Asked, float], kept: Path, jobs: int, seconds: float) -> None:
-    """Measure what is not known; none begins after `seconds`. What is found is kept at once."""
-    began, missing = time.monotonic(), [each for each in asked if each not in known]
-    with ProcessPoolExecutor(jobs) as pool:
-        for place in range(0, len(missing), jobs):
-            if time.monotonic() - began > seconds:
-                return
-            some = missing[place : place + jobs]
-            known.update(zip(some, pool.map(share, some), strict=True))
-            kept.parent.mkdir(exist_ok=True)
-            kept.write_text(json.dumps([[*each, value] for each, value in known.items()]))
-
-
 def table(cases: Sequence[str], seeds: int, known: dict[Asked, float]) -> Iterator[tuple[str, bool]]:
     """A row for each case of which enough seeds are known in both worlds, and whether the worlds agree."""
     for case in cases:
@@ -188,29 +166,6 @@ def table(cases: Sequence[str], seeds: int, known: dict[Asked, float]) -> Iterat
         yield f"| {case} | {len(done)} | {told} | {apart} | {'yes' if agree else '**no**'} |", agree
 
 
-def main() -> int:
-    """Run it; exit status 1 where the worlds do not agree."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.unequal", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="only these (default: all)")
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no run after so long")
-    parser.add_argument("--kept", type=Path, default=KEPT, help="what is known; remove it to measure again")
-    parser.add_argument("--markdown", action="store_true", help="run nothing")
-    parsed = parser.parse_args()
-    cases = parsed.cases or list(CASES)
-    if unknown := [case for case in cases if case not in CASES]:
-        parser.error(f"no case {unknown[0]!r}; there are: {'; '.join(CASES)}")
-    read = json.loads(parsed.kept.read_text()) if parsed.kept.exists() else []
-    known: dict[Asked, float] = {(case, world, seed): value for case, world, seed, value in read}
-    if not parsed.markdown:
-        asked = [(case, world, seed) for seed in range(parsed.seeds) for case in cases for world in WORLDS]
-        measure(asked, known, parsed.kept, parsed.jobs, parsed.seconds)
-    print("| case | seeds | emulated | simulated | apart | agree |\n|---|---:|---:|---:|---:|---|")
-    rows = list(table(cases, parsed.seeds, known))
-    print("\n".join(row for row, _ in rows))
-    return 0 if all(agree for _, agree in rows) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    HEAD = "| case | seeds | emulated | simulated | apart | agree |\n|---|---:|---:|---:|---:|---|"
+    sys.exit(run("tests.bench.unequal", __doc__ or "", list(CASES), value=share, table=table, head=HEAD))
