@@ -23,6 +23,7 @@ import difflib
 import itertools
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,6 +84,7 @@ def is_operators(step: str) -> bool:
 
 def strike(servers: Servers, fault: str, play: str, step: str) -> None:
     """Run a play, and have the fault come at a step of it."""
+    shutil.rmtree(servers.inventory / "collected", ignore_errors=True)  # what is there is not fetched again
     begun = servers.start(play, *PLAYS[play])
     try:
         read_until(begun, step)
