@@ -65,6 +65,7 @@ from ..module_utils.landspeed_preflight_nic import Asked, Nic, find_nic, look_at
 from ..module_utils.landspeed_tracking import tracking  # noqa: E402
 
 OLDEST_KERNEL = (5, 10)
+OTHER_CONTROL = "wish for one of these (transfer.congestion_control in the scenario, or the role's own variable)"
 CLOCK_MOST_S = 1.0  # against the operator's machine: by more the two ends' timelines cannot be read side by side
 PINGS = 10
 
@@ -169,7 +170,7 @@ class Examination(Findings):
         # Only the machine's own network has this file; elsewhere root may choose what is allowed, and nothing else.
         if wanted not in allowed and not Path("/proc/sys/net/core/netdev_max_backlog").exists():
             remedy = f"add {wanted} to net.ipv4.tcp_allowed_congestion_control of this container's machine, or "
-            remedy += "transfer.congestion_control: one of these"
+            remedy += OTHER_CONTROL
             self.add("congestion control", "fail", f"allowed here: {', '.join(allowed)}", wanted, remedy)
             return
         there = text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
@@ -183,7 +184,7 @@ class Examination(Findings):
         remedy = (
             "`tune` loads its module"
             if state == "warn"
-            else f"a kernel with {wanted}, or transfer.congestion_control: one of these"
+            else f"a kernel with {wanted}, or {OTHER_CONTROL}"
         )
         self.add("congestion control", state, ", ".join(there), wanted, remedy)
 
