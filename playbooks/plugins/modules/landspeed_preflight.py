@@ -181,11 +181,7 @@ class Examination(Findings):
                 state = "warn"
             except Unavailable:
                 pass
-        remedy = (
-            "`tune` loads its module"
-            if state == "warn"
-            else f"a kernel with {wanted}, or {OTHER_CONTROL}"
-        )
+        remedy = "`tune` loads its module" if state == "warn" else f"a kernel with {wanted}, or {OTHER_CONTROL}"
         self.add("congestion control", state, ", ".join(there), wanted, remedy)
 
     def settings(self) -> None:
