@@ -127,7 +127,7 @@ COMPARISONS = {
         y=FigureAxis("share of the line", "%", 0.01),
         source="one part for each flow, or for each host",
         within=0.08,
-        why="after a drop of CoDel the window is 70 % of path and target; until it has grown, 7 % of a flow's part are lost",
+        why="a drop of CoDel leaves 70 % of path and target; until the window has grown, 7 % of a flow's part are lost",
         program=PROGRAM,
     ),
 }
