@@ -73,6 +73,8 @@ def cost(place: Path, lesson: str, student: str, register: ClassRegister) -> tup
     for which in ("first", "known", "own"):
         if which == "own":
             (folder / ANSWERS).write_text(nobodys((folder / ANSWERS).read_text(encoding="utf-8")), encoding="utf-8")
+            for program in folder.glob("store.py"):
+                program.write_text(f"{program.read_text(encoding='utf-8')}# of {student}\n", encoding="utf-8")
         began = cpu_s()
         one = graded_folder(register, folder, folder.with_suffix(".runs"))
         spent.append(cpu_s() - began)
