@@ -191,7 +191,13 @@ def _homes_of_packages() -> list[Path]:
         places = spec.submodule_search_locations if spec else None
         if not places:
             raise LessonError(f"{each.value}: the entry point {each.name} of {GROUP} is no package with lessons")
-        found += [Path(place) for place in places]
+        homes = [Path(place) for place in places]
+        if not any(True for home in homes for _ in home.glob(f"*/{TEXT}")):
+            data = f'[tool.setuptools.package-data] {each.value} = ["*/*"]'
+            raise LessonError(
+                f"{homes[0]}: no folder with {TEXT} was installed there; {data} in pyproject.toml brings it"
+            )
+        found += homes
     return found
 
 

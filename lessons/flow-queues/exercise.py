@@ -98,7 +98,7 @@ def test_echo(work: GradingWork) -> None:
 
 @points(1)
 def test_isolation(work: GradingWork) -> None:
-    """With your isolation, both cards receive half of a fresh download, to 5 %"""
+    """With your isolation, both cards receive half of a fresh download, to 8 %"""
     run = loaded(work, f"{{cake: {{isolation: {work.answers['isolation']}}}}}")
     share = lesson_named("flow-queues").theory.share_of_one(run)
-    assert abs(share - 0.5) <= 0.025, f"`one` gets {100 * share:.0f} %"
+    assert abs(share - 0.5) <= 0.04, f"`one` gets {100 * share:.0f} %"

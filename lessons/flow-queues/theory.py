@@ -126,8 +126,8 @@ COMPARISONS = {
         points=share,
         y=FigureAxis("share of the line", "%", 0.01),
         source="one part for each flow, or for each host",
-        within=0.05,
-        why="CoDel drops packets of a flow now and then, and its queue is empty for a moment",
+        within=0.08,
+        why="a drop of CoDel leaves 70 % of path and target; until the window has grown, 7 % of a flow's part are lost",
         program=PROGRAM,
     ),
 }

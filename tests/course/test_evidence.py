@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from landspeed.course.answer_key import answer_key
-from landspeed.course.exercise import ANSWERS, exercise_of, start
-from landspeed.course.grading import check
+from landspeed.course.class_grades import graded_folder
+from landspeed.course.class_register import ClassRegister
+from landspeed.course.comparison import LessonProgram
+from landspeed.course.exercise import ABOUT, ANSWERS, SCENARIO, TASK, exercise_of, start
+from landspeed.course.grading import GradingWork, check
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import all_lessons
 
@@ -56,6 +61,54 @@ def test_every_lesson_has_an_exercise() -> None:
         assert all(test.__doc__ for test in tests), name
         assert len(exercise.HINTS) >= 3, name
         assert callable(exercise.key), name
+
+
+CLASS = ClassRegister("networks", "a secret of the lecturer", (ADA, "Bob"))
+NONE: Laboratory = Mock()
+FILES = {ABOUT, ANSWERS, SCENARIO, TASK}
+HANDS_OUT = (
+    "offload",
+    "quic",
+    "trace",
+)  # scripts; own-window's program is to be changed, and runs as nobody (test_class.py)
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*LESSONS} - {"fairness"})
+)  # fairness hands out samples of a run: test_class.py
+def test_no_folder_of_a_class_passes_as_anothers(name: str, tmp_path: Path) -> None:
+    """Neither a copied folder with one's own name in it, nor one's own with an easier path."""
+    folder = start(name, ADA, tmp_path / "hers", NONE, CLASS)
+    assert {file.name for file in folder.iterdir()} == FILES or name in (*HANDS_OUT, "own-window")
+    about = json.loads((folder / ABOUT).read_text())
+    for changed in ({"student": "Bob"}, {"scenario": about["scenario"].replace("ms", "us")}):
+        (folder / ABOUT).write_text(json.dumps(about | changed))
+        told = graded_folder(CLASS, folder)
+        assert (told.got, told.marks) == (0, ())
+        assert "its exercise.json was changed, or is another's" in told.error
+
+
+@pytest.mark.parametrize("name", HANDS_OUT)
+def test_evidence_comes_from_the_lecturers_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a student writes into scripts that were handed out, no grade runs it or reads it."""
+    folder = start(name, ADA, tmp_path / "hers", NONE, CLASS)
+    for handed in {file.name for file in folder.iterdir()} - FILES:
+        (folder / handed).write_text("echo all points\n")
+    asked: list[str] = []
+
+    def recorded(_: GradingWork, overrides: tuple[str, ...], program: LessonProgram | None) -> None:
+        asked.extend((*overrides, *(program.command if program else ())))
+        raise AssertionError("recorded")
+
+    monkeypatch.setattr(GradingWork, "_runs", recorded)
+    monkeypatch.setattr(GradingWork, "file", Mock(side_effect=RuntimeError("a student's file was read")))
+    asked_for = exercise_of(name).exercise
+    assert asked_for is not None
+    some = {"size": "1 kB", "time": "1 ms", "rate": "1 Mbit/s", "number": "2"}
+    told = graded_folder(CLASS, written(folder, {key: some[each.kind] for key, each in asked_for.ASKED.items()}))
+    assert not told.error
+    assert any(mark["why"] == "recorded" for mark in told.marks), "no evidence of a run is asked for"
+    assert not any(str(folder) in word for word in asked)
 
 
 def written(folder: Path, answers: dict[str, str]) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from landspeed.base.places import ROOT
 from landspeed.cli.main import main
 from landspeed.course.class_register import ClassRegister
 from landspeed.course.exam import QUESTIONS, ExamQuestion, draw, paper
@@ -83,3 +84,21 @@ def test_the_command_writes_papers_and_keys(tmp_path: Path, capsys: pytest.Captu
     assert [Path(each).name for each in made] == [f"{name}-{v}.md" for v in "ABC" for name in ("exam", "key")]
     assert Path(made[1]).read_text().count("window") == 1
     assert main(["class", "exam", str(file), "--variants", "0"]) == 2
+
+
+def test_the_plan_of_a_course_has_every_lesson() -> None:
+    """A week, its chapters and its pitfall; a lab beside the weeks has the minutes of its head."""
+    text = (ROOT / "docs" / "how-to" / "plan-a-course.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")
+    ]
+    weeks = " ".join(row[1] for row in rows if row[0].isdigit())
+    more = {row[0]: row for row in rows if row[-1].startswith("week ")}
+    for lesson in all_lessons():
+        others = [row for row in rows if row[0] == lesson.name and row not in more.values()]
+        assert [len(row) for row in others] == [6, 3], lesson.name
+        if lesson.name not in more:
+            assert re.search(rf"\b{lesson.name}\b", weeks), lesson.name
+            continue
+        assert more[lesson.name][2] == f"{lesson.minutes} min"
+        assert set(more[lesson.name][1].split(", ")) <= {each.name for each in all_lessons()}

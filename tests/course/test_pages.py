@@ -333,6 +333,9 @@ def test_a_package_brings_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(str(tmp_path))
     assert lesson_named("mine").order == 100
     assert all_lessons()[-1].name == "mine"
+    shutil.rmtree(tmp_path / "lessons_of_mine" / "mine")  # as installed without its data
+    with pytest.raises(LessonError, match=r"no folder with lesson.md was installed there; .* lessons_of_mine = \["):
+        all_lessons()
 
 
 def test_a_lesson_is_a_notebook_that_jupyter_runs(course: Course) -> None:
