@@ -157,10 +157,9 @@ class LinkSection(DirectionSection):
         description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH); on Ethernet, through IPv4: "
         "vlan and mpls 42, qinq and pppoe 46, gre 62, vxlan 88, ipsec (ESP, AES-GCM) 92, wireguard 98; mtu is inside",
     )
-    parallel: Annotated[str, BeforeValidator(_parallel)] | None = Field(
+    parallel: Annotated[int | str, BeforeValidator(_parallel)] | None = Field(
         None,
         description="In a network, with `name`: so many links alike, NAME-1, NAME-2 …, 2 to 64. What goes to one host "
         "takes one of them, by a hash of the host and the seed, as of routers with equal ways and bundles of lines",
-        json_schema_extra={"type": ["integer", "string"]},
     )
     reverse: ReverseSection | None = Field(None, description="The other direction, where it differs")
