@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES, LineCapacity
 from landspeed.results.record import QueueDelay
+from landspeed.scenario.theory.speech import call_opinion
 from landspeed.scenario.theory.timing import IDLE_ECHOES, packet_mtu
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def ping_figures(pings: Series, span_s: tuple[float, float], held: Held) -> dict
     for name, values in (("idle", idle), ("loaded", loaded)):
         if spread := _spread([(value, 1.0) for value in values]):
             found |= {f"ping_{name}_{key}": value for key, value in asdict(spread).items()}
+    if sent:
+        found["ping_call_mos"] = round(call_opinion(sent), 3)
     if loaded and held:
         foreign_ms, self_ms = _trimmed_mean([(value, 1.0) for value in loaded]), _trimmed_mean(held)
         found["rpm"] = (MS_A_MINUTE / foreign_ms + MS_A_MINUTE / self_ms) / 2

@@ -182,6 +182,9 @@ def _loaded(record: RunRecord) -> list[RecordedRow]:
             found.append(RecordedRow(name, DASH, f"{_ms(median_ms, 3)} median, {_ms(p99_ms, 3)} p99{more}"))
     if record.rpm is not None:
         found.append(RecordedRow("Responsiveness", DASH, f"{record.rpm:.0f} round trips a minute (RPM)"))
+    if record.ping_call_mos is not None:
+        text = f"{record.ping_call_mos:.2f} (mean opinion of speech, at most 4.41; G.107, G.711)"
+        found.append(RecordedRow("A call beside it", DASH, text))
     longest = max(record.queue_delays, key=lambda each: (each.median_ms, each.p99_ms), default=None)
     if longest is not None and longest.p99_ms >= LEAST_QUEUED * (record.rtt_ms or 0.0):
         text = f"{_ms(longest.median_ms, 3)} median, {_ms(longest.p99_ms, 3)} p99"

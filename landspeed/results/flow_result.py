@@ -49,6 +49,7 @@ class Figures(TransferResult):
     ping_loaded_p99_ms: float | None = None
     ping_loaded_max_ms: float | None = None
     ping_lost: float | None = None  # share of these that never came back
+    ping_call_mos: float | None = None  # of a call whose packets fare as these: mean opinion, 1 to 4.5 (ITU-T G.107)
     rpm: float | None = None  # round trips a minute: of these and of TCP's own, without the longest 5 %
     limited_by: RunLimit | None = None  # what bound it
     limited_by_why: str | None = None  # the figures that say so

@@ -139,6 +139,7 @@ class RunRecord(BaseModel):
     ping_loaded_p99_ms = Total[float | None]()
     ping_loaded_max_ms = Total[float | None]()
     ping_lost = Total[float | None]()
+    ping_call_mos = Total[float | None]()
     rpm = Total[float | None]()
     retransmits = Total[int | None]()
     streams = Total[list[StreamResult]]()

@@ -20,6 +20,7 @@ netem_line.py      A line of tc's netem, as a direction's key `netem`: every wor
 network_checks.py  Checks over the links and flows of a network; a file is a path or a network, not both
 network_routes.py  The nodes of a scenario's network, and the route of each flow: given
 packaged.py        The scenarios that come with landspeed, by name: `first` stands for examples/first.yaml
+parallel.py        Parallel links of a network: a link written once that stands for several
 position.py        Positions on the globe, as a scenario writes them: `46.2022 N, 6.1457 E`
 ranges.py          Ranges in `vary:`: `{from: 64 kB, to: 64 MB, by: x2}`, `{from: 1 ms, to: 9 ms, by: 2 ms}`
 schema.py          The JSON Schema of scenario files, made from the models: `landspeed schema` prints it

@@ -31,6 +31,7 @@ from landspeed.scenario.file.events import check_events
 from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.model_errors import model_problems
 from landspeed.scenario.file.packaged import is_name, near_name, packaged_file, packaged_names
+from landspeed.scenario.file.parallel import spread
 
 MAX_BYTES = 1_000_000
 MAX_EXTENDS = 16
@@ -111,6 +112,7 @@ def check_tree(tree: YamlNode, path: Path, overrides: Sequence[str]) -> LoadedSc
     if halves := list(_half_characters(tree)):
         what, right = "a text with half a character in it", "write the character itself instead of \\u escapes"
         raise ScenarioError([Problem(what, right, mark) for mark in halves])
+    tree = spread(tree)
     contents = _contents(tree)
     token = MTU_BYTES.set(_mtu_of(contents))
     try:

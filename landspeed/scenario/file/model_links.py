@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from landspeed.base.loss_units import LossShare
 from landspeed.base.units import Delay, Distance, Mtu, Probability, Queue, Rate
@@ -130,6 +132,14 @@ class ReverseSection(DirectionSection):
     """The direction from receiver to sender, where it differs from the forward one."""
 
 
+def _parallel(value: object) -> object:
+    """What spread() made of a number (parallel.py); a number that is still there is one that it could not take."""
+    if isinstance(value, str) and re.fullmatch(r"[1-9][0-9]? of [1-9][0-9]?", value):
+        return value
+    right = "write 2 to 64, on a link of a network (links and flows) that has a name"
+    raise PydanticCustomError("parallel", "'{value}' parallel links are none", {"value": str(value), "right": right})
+
+
 class LinkSection(DirectionSection):
     """A link between two neighbouring nodes; its own keys describe the forward direction, from `from` to `to`."""
 
@@ -146,5 +156,10 @@ class LinkSection(DirectionSection):
         None,
         description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH); on Ethernet, through IPv4: "
         "vlan and mpls 42, qinq and pppoe 46, gre 62, vxlan 88, ipsec (ESP, AES-GCM) 92, wireguard 98; mtu is inside",
+    )
+    parallel: Annotated[int | str, BeforeValidator(_parallel)] | None = Field(
+        None,
+        description="In a network, with `name`: so many links alike, NAME-1, NAME-2 …, 2 to 64. What goes to one host "
+        "takes one of them, by a hash of the host and the seed, as of routers with equal ways and bundles of lines",
     )
     reverse: ReverseSection | None = Field(None, description="The other direction, where it differs")

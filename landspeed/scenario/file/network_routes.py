@@ -10,6 +10,7 @@ from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer
 from landspeed.scenario.file.model import FlowSection, ScenarioFile
 from landspeed.scenario.file.model_links import LinkSection
+from landspeed.scenario.file.parallel import bundles_of
 from landspeed.scenario.plan.routing import Edge, Routes, nodes_of
 
 MORE_SHOWN = 8
@@ -58,7 +59,8 @@ def _words(
     scenario: ScenarioFile, flow: FlowSection, route: list[str], ends: tuple[str, str]
 ) -> tuple[list[str], dict[int, int]]:
     """The nodes of a given route, and for some hops, counted from 1, the link that is named before their end."""
-    names = {link.name: index for index, link in enumerate(scenario.links) if link.name}
+    names = {each.name: each.member(scenario.seed, ends[1]) for each in bundles_of(scenario.links).values()}
+    names |= {link.name: index for index, link in enumerate(scenario.links) if link.name}
     known = node_names(scenario)
     nodes, over = [route[0]], dict[int, int]()
     for place, word in enumerate(route[1:], start=1):
@@ -83,7 +85,7 @@ def _words(
 def _link_between(scenario: ScenarioFile, end: str, route: list[str], hop: tuple[str, str], named: int | None) -> int:
     """The link of a hop; `named`: the one whose name stands before the hop's end."""
     here, there = hop
-    place = route.index(there)
+    place, bundles = route.index(there), bundles_of(scenario.links)
     joining = [index for index, link in enumerate(scenario.links) if {link.from_, link.to} == {here, there}]
     if named is not None:
         if named not in joining:
@@ -93,6 +95,8 @@ def _link_between(scenario: ScenarioFile, end: str, route: list[str], hop: tuple
     if not joining:
         near = sorted({edge.other(here) for edge in edges_of(scenario) if here in (edge.a, edge.b)})
         raise _WrongRouteError(place, f"there is no link between {here} and {there}", one_of(near))
+    if len({bundles.get(index, index) for index in joining}) == 1:
+        joining = [_hashed(scenario, joining[0], end)]
     if len(joining) > 1:
         told = ", ".join(str(scenario.links[index].name) for index in joining)
         what = f"{len(joining)} links join {here} and {there}"
@@ -101,6 +105,34 @@ def _link_between(scenario: ScenarioFile, end: str, route: list[str], hop: tuple
         what = f"{there} is a host in the middle of the route: hosts forward nothing"
         raise _WrongRouteError(place, what, "route through a router")
     return joining[0]
+
+
+def _hashed(scenario: ScenarioFile, link: int, destination: str) -> int:
+    """The link of its bundle that goes to a destination; itself if it is in none."""
+    bundle = bundles_of(scenario.links).get(link)
+    return bundle.member(scenario.seed, destination) if bundle else link
+
+
+def _returned(scenario: ScenarioFile, flow: FlowSection, way: list[int]) -> list[int]:
+    """The way back where none is written: the same links, and of each bundle the one that goes to the sender.
+
+    A member that the route names is the one back, too.
+    """
+    named = [scenario.links[link].name in (flow.route or ()) for link in way]
+    pairs = zip(way[::-1], named[::-1], strict=True)
+    return [link if own else _hashed(scenario, link, flow.from_) for link, own in pairs]
+
+
+def _lead_hashed(scenario: ScenarioFile, routes: Routes) -> None:
+    """Give the flows without a route of their own theirs, where bundles are on them."""
+    written = {end: routes.given_to(end) for end in host_names(scenario)}
+    for flow in scenario.flows if bundles_of(scenario.links) else ():
+        way = routes.way(flow.from_, flow.to)
+        if flow.route is None and way is not None:
+            routes.lead(flow.from_, [_hashed(scenario, link, flow.to) for link in way], past=written[flow.to])
+            way = routes.way(flow.from_, flow.to) or way
+            if flow.route_back is None:
+                routes.lead(flow.to, _returned(scenario, flow, way), past=written[flow.from_])
 
 
 def flow_ways(scenario: ScenarioFile) -> list[tuple[list[int], list[int]]] | list[Fault]:
@@ -125,8 +157,12 @@ def flow_ways(scenario: ScenarioFile) -> list[tuple[list[int], list[int]]] | lis
     written = {end: routes.given_to(end) for end in host_names(scenario)}
     for number, way in given.items():
         flow = scenario.flows[number]
-        if flow.route_back is None and (at := routes.lead(flow.to, way[::-1], past=written[flow.from_])) is not None:
+        if (
+            flow.route_back is None
+            and (at := routes.lead(flow.to, _returned(scenario, flow, way), past=written[flow.from_])) is not None
+        ):
             faults.append(_parted(number, flow, "route", at))
+    _lead_hashed(scenario, routes)
     return faults or _ways(scenario, routes)
 
 

@@ -43,6 +43,8 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None) -> Plan:
     """
     scenario = loaded.scenario
     seed = scenario.seed if seed is None else seed
+    if seed != scenario.seed:  # which of parallel links a flow takes goes by it
+        scenario = scenario.model_copy(update={"seed": seed})
     problems: list[Problem] = []
     events = plan_events(scenario)
     routes = planned_routes(scenario)
