@@ -12,6 +12,7 @@
 
 #include <iostream>
 #include <map>
+#include <ns3/rng-seed-manager.h>
 #include <ns3/simulator.h>
 #include <sys/resource.h>
 
@@ -87,7 +88,12 @@ int simulate(const Options &options)
 	// take.
 	(void)tcp_settle(plan, plan.flows.front());
 	const Layout layout(plan);
+	// RED and PIE draw ns-3's numbers, as many of its runs as there are seeds; the first is
+	// ns-3's.
+	const uint64_t first_run = ns3::RngSeedManager::GetRun();
+	ns3::RngSeedManager::SetRun(plan.seed);
 	Network network(plan, layout, options.collapse);
+	ns3::RngSeedManager::SetRun(first_run);
 	Flows flows(plan, network, options.whole_stack);
 	Pings pings(plan, network, flows);
 	Sampler sampler(options.folder, plan, network, flows);
