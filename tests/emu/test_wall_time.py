@@ -15,7 +15,7 @@ from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.wall_time import Past, Work, expected_wall_s, work_of
 from landspeed.worlds.emu.world import EmuWorld
 
-FIRST = make_plan(load_scenario("first"))
+FIRST = make_plan(load_scenario(Path("first")))
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def test_the_same_work_takes_what_it_took() -> None:
 
 def test_flows_share_what_a_line_carries() -> None:
     """Both flows of the dumbbell ask for the whole of 100 Mbit/s: what passes in 60 s is 750 MB on three links."""
-    work = work_of(make_plan(load_scenario("dumbbell")))
+    work = work_of(make_plan(load_scenario(Path("dumbbell"))))
     assert (work.seconds, work.nodes, work.flows) == (60, 6, 2)
     assert work.packets == pytest.approx(3 * 750e6 / 1448, rel=0.001)
 
