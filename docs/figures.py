@@ -68,6 +68,7 @@ class Scratch:
         path = f"{programs}:{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"
         inherited = {name: value for name, value in os.environ.items() if name not in OF_CI}
         self.environment = {**inherited, "PATH": path, "COLUMNS": "120", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+        self.environment["LANDSPEED_WALL_TIMES"] = os.devnull  # what `show` says is the same on every machine
 
     def shell(self, command: str, status: int | None = 0, *, errors: bool = True) -> str:
         """What a command prints, standard error too; what changes from run to run is put in a fixed form.

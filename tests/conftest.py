@@ -25,6 +25,7 @@ settings.load_profile("long" if LONG else "steady")  # before any test is read
 # pytest rewrites the assertions of 366 files: two thirds of the time in which it reads all tests, unless it may keep
 # what it made.
 sys.dont_write_bytecode = False
+os.environ["LANDSPEED_WALL_TIMES"] = os.devnull  # what runs of tests take is nothing to learn from
 
 HERE = Path(__file__).resolve().parent
 LAB = "servers"  # the fixture that is the lab

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from landspeed.base.errors import ScenarioError
@@ -32,6 +33,9 @@ def do_check(parsed: argparse.Namespace) -> int:
             plans = [plan_for(loaded, parsed.world) for _, loaded in load_variants(file, parsed.overrides)]
             many = f", {len(plans)} combinations" if len(plans) > 1 else ""
             print(f"{file}: ok ({plans[0].title}{many})")
+            if prices := [price for plan in plans if (price := world.price(plan))]:
+                whole = replace(max(prices, key=lambda each: each.memory_bytes), wall_s=sum(p.wall_s for p in prices))
+                print(f"{file}: a run takes {whole.words}" if len(plans) == 1 else f"{file}: they take {whole.words}")
             warn(f"{file}: {warning}" for plan in plans for warning in world.all_warnings(plan))
         except ScenarioError as error:
             status = say(error, BAD_INPUT)

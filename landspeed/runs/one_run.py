@@ -79,6 +79,7 @@ def run_plan(
         record = _judged(record, plan, bundle)
         record = record.model_copy(update={"wall_s": time.monotonic() - started})
         bundle.finish(record)
+        world.remember(plan, record.wall_s or 0.0)
     except (KeyboardInterrupt, RunInterrupted):
         interrupted = True
         _keep(bundle, "interrupted")

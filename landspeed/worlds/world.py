@@ -26,6 +26,27 @@ class NoOptions:
     """The options of a world that has none."""
 
 
+@dataclass(frozen=True)
+class Price:
+    """What a run will take: wall seconds, bytes of memory; whether the time is learned from runs on this machine."""
+
+    wall_s: float
+    memory_bytes: int
+    learned: bool
+
+    @property
+    def words(self) -> str:
+        """In words: `about 1.2 s and 0.09 GiB here`."""
+        return f"{self.note[1]} and {self.memory_bytes / 2**30:.2f} GiB here"
+
+    @property
+    def note(self) -> tuple[str, str, str]:
+        """Name, value and remark of the time, as `show` has them."""
+        text = f"{self.wall_s:.2g} s" if self.wall_s < 99.5 else f"{self.wall_s / 60:.2g} min"
+        remark = "learned from runs on this machine" if self.learned else "roughly: none was made here yet"
+        return "Wall time of a run", f"about {text}", remark
+
+
 class World(ABC):
     """A world is a subclass, named in the entry points `landspeed.worlds` of its package.
 
@@ -61,6 +82,14 @@ class World(ABC):
     def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:  # noqa: ARG003 (for subclasses)
         """List what this world adds to the output of `landspeed show`: name, value, remark."""
         return []
+
+    @classmethod
+    def price(cls, plan: Plan) -> Price | None:  # noqa: ARG003 (for subclasses)
+        """Say what a run of the plan will take on this machine; None: this world does not know."""
+        return None
+
+    def remember(self, plan: Plan, wall_s: float) -> None:  # noqa: B027 (a world may learn nothing)
+        """Learn what a run took that went to its end, for `price`."""
 
     @classmethod
     def warnings(cls, plan: Plan) -> list[str]:  # noqa: ARG003 (for subclasses)

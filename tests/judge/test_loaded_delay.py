@@ -240,6 +240,16 @@ def test_text_sql_and_comparison_name_the_delay(tmp_path: Path, capsys: pytest.C
     assert [float(each) for each in high.split("\t")] == [median, tail]
 
 
+@pytest.mark.slow
+def test_the_simulated_world_names_the_delay_first(tmp_path: Path) -> None:
+    """CAKE is not there: fq_codel instead."""
+    runs = [home_of(tmp_path, "sim", f"path.1.discipline={each}") for each in ("fifo", "fq_codel")]
+    fifo, managed = (run.record.rtt_loaded_median_ms for run in runs)
+    found = compare([load_side(run.bundle, name) for run, name in zip(runs, ("FIFO", "FQ-CoDel"), strict=True)]).finding
+    start = f"From FIFO to FQ-CoDel, the round trip under load falls from {fifo:.4g} ms to "
+    assert found.startswith(f"{start}{managed:.4g} ms (median), and goodput falls by 3.")
+
+
 # --- echoes ----------------------------------------------------------------------------------------------------------
 
 

@@ -93,3 +93,9 @@ class EmuOptions:
     def gathers(self) -> bool:
         """Return whether evidence is gathered."""
         return self.evidence or self.captures_whole
+
+    @property
+    def is_usual(self) -> bool:
+        """Return whether a run takes what such a plan takes without options."""
+        names = ("clock", "tool", "queues", "evidence", "capture", "exact_timers", "every_hop", "spin_cost", "kernel")
+        return all(getattr(self, name) == getattr(EmuOptions(), name) for name in names)

@@ -45,10 +45,12 @@ from landspeed.worlds.emu.run_facts import cpu_model, with_facts, with_guest
 from landspeed.worlds.emu.sampling import LINKWATCH, SOCKWATCH, check_sampler, sampler_job
 from landspeed.worlds.emu.session import GuestSession
 from landspeed.worlds.emu.spin_cost import check_cost
+from landspeed.worlds.emu.wall_time import price_of, remember
 from landspeed.worlds.engine.command import ENGINE_BINARY
 from landspeed.worlds.program_world import ProgramWorld, SocketSampling
 from landspeed.worlds.registry import tool
 from landspeed.worlds.tool import ToolError
+from landspeed.worlds.world import Price
 
 FLOW_STALL_S = 1.0
 
@@ -96,7 +98,17 @@ class EmuWorld(ProgramWorld):
         """Memory and kernel of its guest."""
         most, memory = (f"{size / 2**30:.2f} GiB" for size in transfer_memory(plan, None))
         kernel = [("Kernel of the guest", f"Linux {plan.kernel}", "asked for")] if plan.kernel else []
-        return [("Memory of the guest", memory, f"estimated; at most {most}"), *kernel]
+        return [("Memory of the guest", memory, f"estimated; at most {most}"), cls.price(plan).note, *kernel]
+
+    @classmethod
+    def price(cls, plan: Plan) -> Price:
+        """Memory by the plan; time by what runs on this machine took."""
+        return price_of(plan, transfer_memory(plan, None)[1])
+
+    def remember(self, plan: Plan, wall_s: float) -> None:
+        """Learn from runs of the usual kind: no option makes them longer."""
+        if self.options.is_usual:
+            remember(plan, wall_s)
 
     @cached_property
     def kernel(self) -> Kernel:
