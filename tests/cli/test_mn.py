@@ -14,6 +14,7 @@ from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.worlds.emu.evidence_decoding import packet_ends
 from landspeed.worlds.emu.guest.script import run_script
+from landspeed.worlds.emu.mininet import distribution_packages
 from landspeed.worlds.emu.script_net import as_scenario, explained
 from tests.support.command import landspeed
 
@@ -114,8 +115,6 @@ def test_a_net_becomes_a_scenario(tmp_path: Path) -> None:
     assert links[1].reverse.queue.bytes == 138_900
 
 
-# --- in the guest ----------------------------------------------------------------------------------------------------
-
 LAB = """
 import os, sys, time
 from mininet.link import TCLink
@@ -207,6 +206,7 @@ say("sudo modprobe no-such-module")
 say("getent hosts $(hostname)")
 say("grep -c CONFIG_NET_NS=y /boot/config-$(uname -r)")
 say("ulimit -Sn")
+print("packages", *sys.path)
 net = Mininet(SingleSwitchTopo(2))  # Open vSwitch with the default controller, and no waiting for it
 net.start()
 print("dropped", net.pingAll(), net["h1"].cmd("ulimit -Sn; ls /sys/class/net | xargs").split())
@@ -224,6 +224,7 @@ def test_the_guest_is_a_system_as_scripts_expect_it(tmp_path: Path) -> None:
     assert re.search(r"getent hosts .* -> 0 127\.0\.1\.1", said)
     assert "CONFIG_NET_NS=y /boot/config-$(uname -r) -> 0 1" in said
     assert "ulimit -Sn -> 0 1024" in said
+    assert " ".join(["site-packages", *distribution_packages()]) in said
     assert "dropped 0.0 ['16384', 'h1-eth0', 'lo']" in said
     assert re.search(r"^(NXST_FLOW.*)?\s* flows end$", said, re.MULTILINE)
 
