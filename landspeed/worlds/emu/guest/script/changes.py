@@ -125,7 +125,7 @@ def _let_begin(node: Any) -> None:
 
 
 def change_node(module: Any) -> None:
-    """Let CPULimitedHost be without cpusets, and tell where it asks for cores; let programs start before they are asked.
+    """Let CPULimitedHost be without cpusets, and tell who asks for cores; let programs start before they are needed.
 
     Mininet starts a controller in the background. While that takes no time, switches ask in vain, and again only after
     a second.
