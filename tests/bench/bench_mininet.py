@@ -20,6 +20,9 @@ from tests.bench.bench import ROOT, Row, told
 from tests.support.command import landspeed
 
 LAB = ROOT / "docs" / "examples" / "mininet" / "bufferbloat.py"
+ROUTING = LAB.with_name("routing.py")
+APART = re.compile(r"(\w+): apart for ([\d.]+) s, by its timers ([\d.]+) s")
+ROUTING_PRECISION_S = 1.2  # FRRouting tells whole seconds of BGP's, and a ping comes each 0.1 s
 PAYLOAD = 1448 / 1514  # of a frame, with timestamps
 PROMISED_S = 10
 GIGABIT = """
@@ -73,6 +76,16 @@ def same_bytes(times: int, out: Path) -> list[Row]:
     ]
 
 
+def routing(out: Path) -> list[Row]:
+    """How long a silent failure parts two hosts, beside what the timers of FRRouting's daemons say."""
+    rows: list[Row] = []
+    for protocol, apart_s, timers_s in APART.findall(run(ROUTING, out=out)[1]):
+        kept = abs(float(apart_s) - float(timers_s)) <= ROUTING_PRECISION_S
+        told_s = f"{timers_s} s ± {ROUTING_PRECISION_S} s"
+        rows.append(Row(f"`{ROUTING.name}`: {protocol}, hosts apart", f"{apart_s} s", f"its timers: {told_s}", kept))
+    return rows
+
+
 def gigabit(out: Path) -> Row:
     """How many times real time iperf runs at 1 Gbit/s over 10 ms; the start is in both wall times."""
     script = out / "gigabit.py"
@@ -96,6 +109,7 @@ MEASURED: dict[str, Callable[[int, Path], list[Row]]] = {
         start(["--topo", "tree,3,3", *words, "--test", "pingall"], out) for words in (BRIDGE, [])
     ],
     "lab": same_bytes,
+    "routing": lambda _, out: routing(out),
 }
 
 

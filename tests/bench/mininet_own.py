@@ -84,7 +84,8 @@ def run(file: Path, out: Path) -> tuple[list[OwnTest], str]:
 def run_tests(file: Path, out: Path, *names: str) -> tuple[list[OwnTest], str]:
     """Run all tests of a file, or some, in one guest."""
     (out / "begin.py").write_text(BEGINNING)
-    words = ("mn", "--quiet", "--out", out, "--time-limit", 36_000, out / "begin.py", file.name, "-v", *names)
+    patience = ("--time-limit", 36_000, "--stall", 600)  # much else may run beside
+    words = ("mn", "--quiet", "--out", out, *patience, out / "begin.py", file.name, "-v", *names)
     environment = {**os.environ, "PYTHONPATH": str(file.parents[2])}
     done = landspeed(*words, cwd=file.parent, env=environment, timeout=None)
     told = done.stderr.partition("\n======")[0]  # after it come the tracebacks, which name tests once more

@@ -14,6 +14,7 @@ from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.worlds.emu.evidence_decoding import packet_ends
 from landspeed.worlds.emu.guest.script import run_script
+from landspeed.worlds.emu.mininet import distribution_packages
 from landspeed.worlds.emu.script_net import as_scenario, explained
 from tests.support.command import landspeed
 
@@ -114,8 +115,6 @@ def test_a_net_becomes_a_scenario(tmp_path: Path) -> None:
     assert links[1].reverse.queue.bytes == 138_900
 
 
-# --- in the guest ----------------------------------------------------------------------------------------------------
-
 LAB = """
 import os, sys, time
 from mininet.link import TCLink
@@ -210,6 +209,8 @@ say("ulimit -Sn")
 net = Mininet(SingleSwitchTopo(2))  # Open vSwitch with the default controller, and no waiting for it
 net.start()
 print("dropped", net.pingAll(), net["h1"].cmd("ulimit -Sn; ls /sys/class/net | xargs").split())
+net["h1"].cmd("python3 -m http.server 8080 &")
+print("packages", *sys.path, "code", net["h2"].cmd("curl -s -o /dev/null -w '%{http_code}' 10.0.0.1:8080"))
 print(net["s1"].cmd("ovs-ofctl del-flows s1; ovs-ofctl dump-flows s1"), "flows end")
 net.stop()
 """
@@ -223,7 +224,8 @@ def test_the_guest_is_a_system_as_scripts_expect_it(tmp_path: Path) -> None:
     assert "modprobe: no-such-module: not in the guest's kernel" in said
     assert re.search(r"getent hosts .* -> 0 127\.0\.1\.1", said)
     assert "CONFIG_NET_NS=y /boot/config-$(uname -r) -> 0 1" in said
-    assert "ulimit -Sn -> 0 1024" in said
+    assert all(each in said for each in ("ulimit -Sn -> 0 1024", "code 200"))
+    assert " ".join(["site-packages", *distribution_packages()]) in said
     assert "dropped 0.0 ['16384', 'h1-eth0', 'lo']" in said
     assert re.search(r"^(NXST_FLOW.*)?\s* flows end$", said, re.MULTILINE)
 
@@ -308,8 +310,7 @@ for stops in True, False:
 """
 
 
-def echoes(capture: Path) -> int:
-    """ICMP's requests and answers in a pcap file."""
+def echoes(capture: Path) -> int:  # ICMP's requests and answers in a pcap file
     content = capture.read_bytes()
     begins = [24, *packet_ends(content)[:-1]]
     return sum(content[each + 16 + 23] == 1 and content[each + 16 + 12 : each + 30] == b"\x08\0" for each in begins)

@@ -78,6 +78,15 @@ class Script:
         return [sys.executable, str(Path(sys.prefix, "bin", "mn")), *self.words]
 
 
+def distribution_packages() -> list[str]:
+    """Folders of the distribution's Python packages, which `sudo python3 lab.py` has: after those of this Python."""
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    if not Path("/usr/bin", python).exists():  # its compiled packages would be another Python's
+        return []
+    own = [f"/usr/{lib}/{python}/{kind}-packages" for lib in ("local/lib", "lib", "lib64") for kind in ("dist", "site")]
+    return [each for each in (*own, "/usr/lib/python3/dist-packages") if Path(each).is_dir() and each not in sys.path]
+
+
 def new_run_folder(script: Script, parent: Path | None) -> Path:
     """Make a folder for a run, named after the script and the time; in `results/mn` unless the parent is given.
 
@@ -136,6 +145,7 @@ def run_script(
         cwd=str(script.folder),
         environment={
             "PYTHONPATH": os.pathsep.join([str(HOOKS), *machine.python_path()]),
+            "LANDSPEED_MORE_PACKAGES": os.pathsep.join(distribution_packages()),
             **({"LANDSPEED_LINE": str(script.line_bps)} if script.line_bps else {}),
             **({"LANDSPEED_TYPED": "1"} if script.typed else {}),
             **({"LANDSPEED_TELL": "1"} if script.tell or script.sample or script.evidence else {}),

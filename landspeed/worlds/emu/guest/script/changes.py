@@ -27,6 +27,9 @@ TC_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "latency_ms"
 LISTENS_S = 1.0  # within which a controller listens, or does not at all
 # In which switches connect to their controllers: on a machine they have done so before the next command has begun.
 CONNECTS_S = 0.1
+# In which a program in the background (`h1.cmd("python3 -m http.server &")`) begins, before the next command does: it
+# computes in no time, but each file that Python looks for in vain takes 1 µs.
+BEGINS_S, OPENS_S = 0.02, 0.002  # of `popen`, which scripts call many times a second to look at something
 NO_LIMIT = "*** {what}: the guest has one processor, and computing takes no virtual time\n"
 NO_SCREEN = "*** {what}: refused: the guest has no screen; run commands with node.cmd(...) instead\n"
 
@@ -101,6 +104,7 @@ def change_cli(module: Any) -> None:
                 module.output(node.monitor())
             except KeyboardInterrupt:  # is for the command
                 node.sendInt()
+        _let_begin(node)
 
     sources = module.CLI.do_source
 
@@ -115,10 +119,16 @@ def change_cli(module: Any) -> None:
     module.CLI.waitForNode, module.CLI.do_source = wait_for_node, do_source
 
 
-def change_node(module: Any) -> None:
-    """Let CPULimitedHost be without cpusets, and tell where it asks for cores; let a controller start before switches.
+def _let_begin(node: Any) -> None:
+    if (node.lastCmd or "").rstrip().endswith("&"):
+        time.sleep(BEGINS_S)
 
-    Mininet starts it in the background. While that takes no time, switches ask in vain, and again only after a second.
+
+def change_node(module: Any) -> None:
+    """Let CPULimitedHost be without cpusets, and tell who asks for cores; let programs start before they are needed.
+
+    Mininet starts a controller in the background. While that takes no time, switches ask in vain, and again only after
+    a second.
     """
     started = module.Controller.start
 
@@ -130,6 +140,23 @@ def change_node(module: Any) -> None:
             time.sleep(0.001)
 
     module.Controller.start = start
+    waits = module.Node.waitOutput
+
+    @functools.wraps(waits)
+    def wait_output(self: Any, *words: Any, **named: Any) -> str:
+        said = waits(self, *words, **named)
+        _let_begin(self)
+        return said
+
+    opened = module.Node.popen
+
+    @functools.wraps(opened)
+    def popen(self: Any, *words: Any, **named: Any) -> Any:
+        program = opened(self, *words, **named)
+        time.sleep(OPENS_S)
+        return program
+
+    module.Node.waitOutput, module.Node.popen = wait_output, popen
 
     def tell_of_cores(_: Any, cores: Any, **__: Any) -> None:
         if cores is not None:

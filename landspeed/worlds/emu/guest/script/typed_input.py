@@ -16,6 +16,7 @@ from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.session.request_fifo import RequestFifo
 
 INTERRUPT = f"{OUT}/interrupt"  # a file of the host's: Ctrl-C was typed while the script ran
+THINKS_S = 0.1  # nobody types faster: what runs in the background has begun when the next line comes
 LOOK_MS = 1000  # how often it is looked for
 
 
@@ -41,6 +42,7 @@ class TypedInput(io.TextIOBase):
             KeyboardInterrupt: the person typed Ctrl-C instead.
         """
         self._door = self._door or RequestFifo()
+        time.sleep(THINKS_S)
         self._door.answer({"do": "line"})
         said = self._door.wait()
         if said["interrupt"]:

@@ -40,5 +40,6 @@ def _import_own(name: str) -> Any:
 
 
 sys.meta_path.insert(0, ChangingFinder)
+sys.path += filter(None, os.environ.get("LANDSPEED_MORE_PACKAGES", "").split(os.pathsep))
 if os.environ.pop("LANDSPEED_TYPED", None):  # of the script itself, and of no other Python that it starts
     sys.stdin = _import_own("typed_input").TypedInput()
