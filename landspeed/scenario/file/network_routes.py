@@ -10,7 +10,7 @@ from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer
 from landspeed.scenario.file.model import FlowSection, ScenarioFile
 from landspeed.scenario.file.model_links import LinkSection
-from landspeed.scenario.file.parallel import bundles_of
+from landspeed.scenario.file.parallel import parallel_links
 from landspeed.scenario.plan.routing import Edge, Routes, nodes_of
 
 MORE_SHOWN = 8
@@ -59,7 +59,7 @@ def _words(
     scenario: ScenarioFile, flow: FlowSection, route: list[str], ends: tuple[str, str]
 ) -> tuple[list[str], dict[int, int]]:
     """The nodes of a given route, and for some hops, counted from 1, the link that is named before their end."""
-    names = {each.name: each.member(scenario.seed, ends[1]) for each in bundles_of(scenario.links).values()}
+    names = {each.name: each.member(scenario.seed, ends[1]) for each in parallel_links(scenario.links).values()}
     names |= {link.name: index for index, link in enumerate(scenario.links) if link.name}
     known = node_names(scenario)
     nodes, over = [route[0]], dict[int, int]()
@@ -85,7 +85,7 @@ def _words(
 def _link_between(scenario: ScenarioFile, end: str, route: list[str], hop: tuple[str, str], named: int | None) -> int:
     """The link of a hop; `named`: the one whose name stands before the hop's end."""
     here, there = hop
-    place, bundles = route.index(there), bundles_of(scenario.links)
+    place, bundles = route.index(there), parallel_links(scenario.links)
     joining = [index for index, link in enumerate(scenario.links) if {link.from_, link.to} == {here, there}]
     if named is not None:
         if named not in joining:
@@ -109,7 +109,7 @@ def _link_between(scenario: ScenarioFile, end: str, route: list[str], hop: tuple
 
 def _hashed(scenario: ScenarioFile, link: int, destination: str) -> int:
     """The link of its bundle that goes to a destination; itself if it is in none."""
-    bundle = bundles_of(scenario.links).get(link)
+    bundle = parallel_links(scenario.links).get(link)
     return bundle.member(scenario.seed, destination) if bundle else link
 
 
@@ -126,7 +126,7 @@ def _returned(scenario: ScenarioFile, flow: FlowSection, way: list[int]) -> list
 def _lead_hashed(scenario: ScenarioFile, routes: Routes) -> None:
     """Give the flows without a route of their own theirs, where bundles are on them."""
     written = {end: routes.given_to(end) for end in host_names(scenario)}
-    for flow in scenario.flows if bundles_of(scenario.links) else ():
+    for flow in scenario.flows if parallel_links(scenario.links) else ():
         way = routes.way(flow.from_, flow.to)
         if flow.route is None and way is not None:
             routes.lead(flow.from_, [_hashed(scenario, link, flow.to) for link in way], past=written[flow.to])

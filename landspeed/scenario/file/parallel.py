@@ -53,7 +53,7 @@ def _members(link: YamlNode) -> list[YamlNode]:
 
 
 @dataclass(frozen=True)
-class Bundle:
+class ParallelLinks:
     """Links of which each destination takes one, by index."""
 
     name: str
@@ -65,10 +65,10 @@ class Bundle:
         return self.members[int.from_bytes(digest[:8], "big") % len(self.members)]
 
 
-def bundles_of(links: list[LinkSection]) -> dict[int, Bundle]:
-    """The bundle of each link that is in one."""
+def parallel_links(links: list[LinkSection]) -> dict[int, ParallelLinks]:
+    """The set of equal links of each link that is one of them."""
     found: dict[str, list[int]] = {}
     for index, link in enumerate(links):
         if link.parallel and link.name:
             found.setdefault(link.name.rpartition("-")[0], []).append(index)
-    return {index: Bundle(name, tuple(members)) for name, members in found.items() for index in members}
+    return {index: ParallelLinks(name, tuple(members)) for name, members in found.items() for index in members}
