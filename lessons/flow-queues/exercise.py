@@ -74,6 +74,11 @@ def key(_: random.Random, plan: Plan, __: Laboratory) -> dict[str, str]:
     return {"rate": f"{rate / 1e6:.3f} Mbit/s", "echo": f"{1e3 * echo_s(plan):.2f} ms", "isolation": "hosts"}
 
 
+def target_ms(plan: Plan) -> float:
+    """CoDel's target with which no part of the line is idle, half a round trip; its interval is twenty of them."""
+    return plan.flows[1].physics.rtt_ns / 2e6
+
+
 def loaded(work: GradingWork, discipline: str) -> LessonRun:
     """Echoes and downloads through such a queue, counted at the receivers' cards."""
     script = lesson_named("flow-queues").folder / "load.sh"
@@ -84,8 +89,9 @@ def loaded(work: GradingWork, discipline: str) -> LessonRun:
 @points(2)
 def test_rate(work: GradingWork) -> None:
     """What the card of `one` receives of a fresh download with FQ-CoDel, to 8 %"""
-    theory = lesson_named("flow-queues").theory
-    share = theory.share_of_one(loaded(work, "fq_codel"))
+    target = target_ms(work.plan)
+    run = loaded(work, f"{{fq_codel: {{target: {target:g} ms, interval: {20 * target:g} ms}}}}")
+    share = lesson_named("flow-queues").theory.share_of_one(run)
     work.near("rate", share * work.plan.links[1].forward.rate_bps, 0.08, "another rate: count the flows on the line")
 
 
@@ -98,7 +104,7 @@ def test_echo(work: GradingWork) -> None:
 
 @points(1)
 def test_isolation(work: GradingWork) -> None:
-    """With your isolation, both cards receive half of a fresh download, to 8 %"""
-    run = loaded(work, f"{{cake: {{isolation: {work.answers['isolation']}}}}}")
-    share = lesson_named("flow-queues").theory.share_of_one(run)
-    assert abs(share - 0.5) <= 0.04, f"`one` gets {100 * share:.0f} %"
+    """With your isolation, both cards receive half of a fresh download, to 2 %"""
+    run = loaded(work, f"{{cake: {{isolation: {work.answers['isolation']}, rtt: {20 * target_ms(work.plan):g} ms}}}}")
+    share = lesson_named("flow-queues").theory.share_of_host(run)
+    assert abs(share - 0.5) <= 0.01, f"`one` gets {100 * share:.0f} %"

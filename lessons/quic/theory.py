@@ -93,7 +93,8 @@ def at_once(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """How many messages are read at the instant at which the lost one comes."""
     for way, each in messages(runs[0]).items():
         usual_s = min(read - written for written, read in each.values())
-        note = f"{later(each, usual_s)} messages are late"
+        late = later(each, usual_s)
+        note = f"{late} message{'s are' if late != 1 else ' is'} late"
         yield FigurePoint(way, read_with(each, FIRST_LOST), together(EVERY_MS / 1e3, runs[0].rtt_s, way), note=note)
 
 

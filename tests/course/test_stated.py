@@ -147,3 +147,22 @@ def test_an_unpaced_sender_is_not_paced_by_its_queue() -> None:
     """Linux's fq paces every TCP stream; a lesson whose sender is to send in bursts says `nopacing`."""
     for name, script in (("pacing", "bursts.sh"), ("own-window", "measure.sh"), ("slow-start", "hystart.sh")):
         assert "nopacing" in (LESSONS[name].folder / script).read_text()
+
+
+def test_a_part_of_the_line_is_idle_behind_a_short_target() -> None:
+    """CoDel's usual target over the lesson's path: 6.5 %; from 3/7 of a round trip on nothing; house.yaml has half."""
+    lesson = LESSONS["flow-queues"]
+    idle, rtt_s = lesson.theory.idle, lesson.theory.RTT_S
+    assert idle(rtt_s, lesson.theory.USUAL_TARGET_S) == pytest.approx(0.0654, abs=5e-5)
+    assert idle(1.0, 0.0) == pytest.approx(0.15)  # a saw from 0.7 to 1
+    assert idle(7.0, 2.99) > 0
+    assert idle(7.0, 3.0) == 0
+    planned = (plan_for(loaded, "emu", None) for _, loaded in load_variants(lesson.folder / "house.yaml"))
+    queues = [plan.links[1].forward.parameters for plan in planned]
+    targets_s = [
+        (each.target_ns or (each.rtt_ns or 0) // 20) / 1e9
+        for each in queues
+        if each and (each.target_ns or each.rtt_ns)
+    ]
+    assert targets_s == [lesson.theory.TARGET_S] * 3
+    assert idle(rtt_s, lesson.theory.TARGET_S) == 0
