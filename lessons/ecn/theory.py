@@ -15,14 +15,29 @@ from landspeed.course.comparison import (
 )
 from landspeed.course.lesson_run import LessonRun, between, percentile
 from landspeed.course.stated_figures import computed
-from landspeed.scenario.theory.physics import CUBIC_BETA
+from landspeed.scenario.theory.physics import CUBIC_BETA, FRAMING_BYTES
 
 FROM_S = 8.0
+ETHERNET_COUNTED = 14  # bytes of framing that Linux counts
 
 
 def waits(run: LessonRun) -> list[tuple[float, float]]:
     """Time in the queue over time, as the sender's round trip tells it, in s."""
     return [(time_s, max(value / 1e6 - run.rtt_s, 0.0)) for time_s, value in between(run.series("srtt_us"), FROM_S)]
+
+
+def filled(run: LessonRun) -> float:
+    """Share of the line that packets filled, framing included.
+
+    The receiver's reading tells more than a whole line at times: what came behind a gap is read when that is filled.
+    """
+    line, link = run.samples.link(1, "forward"), run.plan.links[1].forward
+    rows = list(zip(*(line[name].to_pylist() for name in ("time_ns", "bytes", "packets")), strict=True))
+    until_s = run.record.duration_s or 0.0
+    (began_ns, *first), *_, (ended_ns, *last) = [row for row in rows if FROM_S <= row[0] / 1e9 <= until_s]
+    sent, packets = (after - before for before, after in zip(first, last, strict=True))
+    whole = sent + packets * (FRAMING_BYTES["ethernet"] - ETHERNET_COUNTED)
+    return 8e9 * whole / (ended_ns - began_ns) / link.rate_bps
 
 
 def resent(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
@@ -40,8 +55,7 @@ def delay(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     for run in runs:
         link = run.plan.links[1].forward
         target_s = 0.005 if "CoDel" in run.name else link.queue_bytes * 8 / link.rate_bps
-        share = run.goodput_bps(FROM_S) / run.plan.physics.line_rate_limit_bps
-        note = f"{100 * share:.1f} % of the line, {run.record.retransmits} sent again"
+        note = f"{100 * filled(run):.1f} % of the line, {run.record.retransmits} sent again"
         yield FigurePoint(run.name, percentile(waits(run), 0.95), target_s, note=note)
 
 
