@@ -78,7 +78,7 @@ def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
             )
             + 2
         )
-    skipped += packets_until_settled(plan, excess * max(arrives, 0.1) * slowest, forward=forward)
+    skipped += packets_until_settled(plan, excess * slowest, forward=forward)
     packets = TRAIN_PACKETS
     if real_clock:  # late timers are to be little of it; it must fit the smallest queue, for what is lost is counted
         packets = max(packets, round(REAL_CLOCK_TRAIN_S * slowest / (8 * mtu)))
