@@ -28,7 +28,7 @@ class NoOptions:
 
 @dataclass(frozen=True)
 class Price:
-    """What a run will take: wall seconds, bytes of memory; whether the time is learned from runs on this machine."""
+    """Price of a run: wall seconds, bytes of memory; whether the time is learned from runs on this machine."""
 
     wall_s: float
     memory_bytes: int
@@ -36,7 +36,7 @@ class Price:
 
     @property
     def words(self) -> str:
-        """In words: `about 1.2 s and 0.09 GiB here`."""
+        """Say it in words: `about 1.2 s and 0.09 GiB here`."""
         return f"{self.note[1]} and {self.memory_bytes / 2**30:.2f} GiB here"
 
     @property

@@ -133,7 +133,7 @@ class ReverseSection(DirectionSection):
 
 
 def _parallel(value: object) -> object:
-    """What spread() made of a number (parallel.py); a number that is still there is one that it could not take."""
+    """Take `3 of 4`, which spread() made of a number (parallel.py); a number that is still there could not be taken."""
     if isinstance(value, str) and re.fullmatch(r"[1-9][0-9]? of [1-9][0-9]?", value):
         return value
     right = "write 2 to 64, on a link of a network (links and flows) that has a name"

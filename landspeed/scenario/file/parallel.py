@@ -28,7 +28,7 @@ def spread(tree: YamlNode) -> YamlNode:
 
 
 def _count(link: YamlNode) -> int:
-    """How many a link stands for; 0: it is one, or says it wrongly, which the model tells."""
+    """Count what a link stands for; 0: it is one, or says it wrongly, which the model tells."""
     asked = link.mapping.get(KEY)
     count = asked.scalar if asked else None
     named = isinstance((name := link.mapping.get("name")) and name.scalar, str)

@@ -79,7 +79,7 @@ class Script:
 
 
 def distribution_packages() -> list[str]:
-    """Folders of the distribution's Python packages, which `sudo python3 lab.py` has: after those of this Python."""
+    """Folders of the distribution's Python packages, which `sudo python3 SCRIPT` has: after those of this Python."""
     python = f"python{sys.version_info.major}.{sys.version_info.minor}"
     if not Path("/usr/bin", python).exists():  # its compiled packages would be another Python's
         return []

@@ -51,7 +51,7 @@ class Work:
         return around + self.seconds * SECOND_S + self.packets * each_s
 
     def distance(self, other: Work) -> float:
-        """How unlike two works are: 0 the same, 0.7 twice as much of one thing."""
+        """Distance of two works: 0 the same, 0.7 twice as much of one thing."""
         pairs = ((self.seconds, other.seconds), (self.packets / 1e4, other.packets / 1e4), (self.nodes, other.nodes))
         apart = sum(abs(math.log((1 + mine) / (1 + its))) for mine, its in pairs)
         return apart + (0.0 if self.is_path == other.is_path else OTHER_KIND)
@@ -100,7 +100,7 @@ def expected_wall_s(work: Work, past: list[Past]) -> float:
 
 
 def price_of(plan: Plan, memory_bytes: int) -> Price:
-    """What a run of the plan will take here; the memory is given."""
+    """Estimate what a run of the plan will take here; the memory is given."""
     past = known_runs()
     return Price(expected_wall_s(work_of(plan), past), memory_bytes, bool(past))
 
