@@ -86,13 +86,23 @@ void Lane::begin(int64_t start_ns)
 		each.begin(start_ns);
 }
 
-bool Lane::pass(int64_t now_ns, int64_t enters_ns, Frame &frame, int64_t &arrives_ns)
+int Lane::left_of_two(int64_t now_ns)
+{
+	if (!background_.empty())
+		run_background(now_ns, now_ns);
+	const auto [left, drops] = mishaps_.strike_two(now_ns, random_);
+	for (int drop = 0; drop < drops; drop++)
+		drop_times_.push(now_ns);
+	return left;
+}
+
+bool Lane::pass(int64_t now_ns, int64_t enters_ns, Frame &frame, int64_t &arrives_ns, bool spared)
 {
 	if (!background_.empty())
 		run_background(now_ns, enters_ns);
 	settle(now_ns);
 	int64_t leaves_ns = 0;
-	if (mishaps_.strikes(enters_ns, random_) || fate_.full(enters_ns) ||
+	if ((!spared && mishaps_.strikes(enters_ns, random_)) || fate_.full(enters_ns) ||
 	    !enqueue(now_ns, enters_ns, frame.bytes, leaves_ns)) {
 		drop_times_.push(enters_ns);
 		return false;

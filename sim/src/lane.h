@@ -83,14 +83,18 @@ public:
 
 	/// A packet enters at `enters_ns`, which may lie ahead of the simulator's `now_ns` (in a
 	/// joined lane). Entrances must not go back in time. False: it is lost; else `arrives_ns`
-	/// is set.
-	bool pass(int64_t now_ns, int64_t enters_ns, Frame &frame, int64_t &arrives_ns);
+	/// is set. `spared`: no chance and no event takes it any more.
+	bool pass(int64_t now_ns, int64_t enters_ns, Frame &frame, int64_t &arrives_ns,
+		  bool spared = false);
 
 	/// Whether this packet comes out twice.
 	bool duplicates()
 	{
 		return fate_.duplicates(random_);
 	}
+
+	/// How many are left of it and of its copy, which enter now.
+	int left_of_two(int64_t now_ns);
 
 	/// When all that has entered so far will have left.
 	[[nodiscard]] int64_t free_ns() const

@@ -147,7 +147,8 @@ bool Layout::covers(const Bound &bound, const LaneConfig &lane, uint64_t rate_bp
 /// every size of packet at least the time that it takes here. Both times are linear in the size, so
 /// that the smallest and the largest decide. A lane that can queue packs packets together again,
 /// and one that respaces does so too: only its own rate, or nothing, bounds what comes after it.
-/// Where packets come from several lanes, nothing bounds them together.
+/// One that duplicates sends more than arrives. Where packets come from several lanes, nothing
+/// bounds them together.
 void Layout::prove(size_t index, uint32_t least_bytes)
 {
 	LaneConfig &lane = lanes[index];
@@ -155,7 +156,7 @@ void Layout::prove(size_t index, uint32_t least_bytes)
 	auto bounds = before ? leaving_[*before] : std::vector<Bound>();
 	const Timeline rates = lane.rates();
 	const auto slowest = static_cast<uint64_t>(rates.least());
-	const bool alone = !lane.has_event(EventKind::background);
+	const bool alone = !lane.has_event(EventKind::background) && lane.duplicate <= 0;
 	const bool proved = alone && lane.discipline == Discipline::fifo && lane.link >= 0 &&
 			    std::any_of(bounds.begin(), bounds.end(), [&](const Bound &bound) {
 				    return covers(bound, lane, slowest, least_bytes) &&
@@ -190,13 +191,13 @@ Joining Layout::joining_of(size_t index) const
 		return {false, "its queue is managed"};
 	if (lane.has_event(EventKind::background))
 		return {false, "background traffic shares it"};
+	if (lane.duplicate > 0)
+		return {false, "it duplicates"};
 	if (lane.can_queue)
 		return {false, before ? "it can queue: nothing before it is proved to be as slow"
 				      : "it can queue: flows meet before it"};
 	if (lane.respaces())
 		return {false, "its delay varies"};
-	if (lane.duplicate > 0)
-		return {false, "it duplicates"};
 	if (lane.netem)
 		return {false, "it holds a number of packets"};
 	if (lanes[*before].discipline != Discipline::fifo)

@@ -220,15 +220,25 @@ void ManagedLane::background(size_t index)
 
 void ManagedLane::take(Frame frame)
 {
-	if (frame.kind != Frame::Kind::background && fate_.duplicates(random_))
-		enqueue(frame.copy());
-	enqueue(std::move(frame));
+	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
+	int left = 1;
+	if (frame.kind != Frame::Kind::background && fate_.duplicates(random_)) {
+		const auto two = mishaps_.strike_two(now_ns, random_);
+		left = two.left;
+		counters_.drops += static_cast<uint64_t>(two.drops);
+	} else if (mishaps_.strikes(now_ns, random_)) {
+		left = 0;
+		counters_.drops++;
+	}
+	if (left > 1)
+		enqueue(now_ns, frame.copy());
+	if (left > 0)
+		enqueue(now_ns, std::move(frame));
 }
 
-void ManagedLane::enqueue(Frame frame)
+void ManagedLane::enqueue(int64_t now_ns, Frame frame)
 {
-	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
-	if (mishaps_.strikes(now_ns, random_) || fate_.full(now_ns)) {
+	if (fate_.full(now_ns)) {
 		counters_.drops++;
 		return;
 	}

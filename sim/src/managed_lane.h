@@ -28,7 +28,7 @@ public:
 private:
 	class Item;
 
-	void enqueue(Frame frame);
+	void enqueue(int64_t now_ns, Frame frame);
 	void send_next();
 	void sent(Frame frame);
 	void background(size_t index);

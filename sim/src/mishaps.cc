@@ -149,6 +149,7 @@ bool Mishaps::strikes(int64_t time_ns, Random &random)
 	bool lost = begun_ && traced_.traced()
 			? random.chance(static_cast<double>(traced_.at(time_ns)) * 1e-15)
 			: losses_.takes(random);
+	certain_ = false;
 	if (!begun_ || windows_.empty())
 		return lost;
 	for (auto &window : windows_) {
@@ -159,9 +160,17 @@ bool Mishaps::strikes(int64_t time_ns, Random &random)
 		if (window.probability >= 1.0 || random.chance(window.probability)) {
 			window.taken.packets++;
 			lost = true;
+			certain_ |= window.probability >= 1.0;
 		}
 	}
 	return lost;
+}
+
+Mishaps::OfTwo Mishaps::strike_two(int64_t time_ns, Random &random)
+{
+	if (strikes(time_ns, random))
+		return certain_ ? OfTwo{0, 1} : OfTwo{1, 0};
+	return strikes(time_ns, random) ? OfTwo{1, 1} : OfTwo{2, 0};
 }
 
 std::vector<EventCount> Mishaps::counts() const

@@ -100,6 +100,13 @@ public:
 	void begin(int64_t start_ns);
 	/// Whether the packet that enters now is lost; times must not go back.
 	bool strikes(int64_t time_ns, Random &random);
+	/// What is left of a packet and its copy that enter now, and how many drops count.
+	struct OfTwo {
+		int left, drops;
+	};
+	/// As netem does: a loss takes the copy; else the copy may be lost for itself. What an
+	/// event takes for certain is gone with its copy.
+	OfTwo strike_two(int64_t time_ns, Random &random);
 	/// How many packets each event has taken.
 	[[nodiscard]] std::vector<EventCount> counts() const;
 
@@ -115,6 +122,7 @@ private:
 	Timeline traced_; ///< the chance of a loss in 10^-15, where a trace says it
 	std::vector<Window> windows_;
 	bool begun_ = false;
+	bool certain_ = false; ///< that an event took the last one, whatever chance said
 };
 
 /// Unresponsive traffic that shares a link: packets of one size at a constant rate.

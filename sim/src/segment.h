@@ -24,7 +24,7 @@ public:
 	}
 
 private:
-	void send(int64_t now_ns, Frame frame);
+	void send(int64_t now_ns, Frame frame, bool spared);
 
 	std::vector<std::unique_ptr<Lane>> lanes_;
 	DelayLine way_;

@@ -131,7 +131,7 @@ def test_hash_does_not_depend_on_the_place_of_the_file(tmp_path: Path) -> None:
         (["path.1.framing=pos"], [False] * 3, [False] * 3),
         (["path.0.framing=pos"], [False, True, False], [False] * 3),  # POS packs more packets per second into 1 Gbit/s
         (["path.0.jitter=1 ms"], [False, True, False], [False] * 3),
-        (["path.1.duplicate=1 %"], [False, False, True], [True, False, False]),
+        (["path.1.duplicate=1 %"], [False, True, True], [True, True, False]),
         (["path.0.loss=1 %", "path.0.corrupt=1 %"], [False] * 3, [False] * 3),
         (["hosts.a.nic=10 Gbit/s", "hosts.a.bus={rate: 300 Mbit/s}"], [False] * 3, [False] * 3),
         (["hosts.a.nic=10 Gbit/s", "hosts.a.bus={rate: 900 Mbit/s}"], [True, False, False], [False] * 3),

@@ -165,7 +165,15 @@ def test_behind_a_queue_only_its_own_rate_counts() -> None:
     assert proved(nodes, slow)[0] == [False, True, False, True]
 
 
-@pytest.mark.parametrize("mishap", [{"jitter_ns": 1}, {"reorder": 0.1}, {"duplicate": 0.1}])
+def test_copies_need_room_on_their_own_line_and_take_every_proof_away() -> None:
+    """More leaves than arrives: at 2 % of copies a full line's queue grows by a fiftieth of what comes."""
+    nodes, links = path(G, G, G, nic_bps=G)
+    copies = with_lane(links, 1, "forward", duplicate=0.02)
+    assert proved(nodes, copies) == ([False, True, True], [False, False, False])
+    assert proved(nodes, with_lane(copies, 1, "reverse", duplicate=0.02))[1] == [True, True, False]
+
+
+@pytest.mark.parametrize("mishap", [{"jitter_ns": 1}, {"reorder": 0.1}])
 def test_what_moves_packets_takes_every_proof_away(mishap: dict[str, Any]) -> None:
     nodes, links = path(G, G, G, nic_bps=G)
     assert proved(nodes, with_lane(links, 0, "forward", **mishap)) == ([False, True, False], [False, False, False])

@@ -281,6 +281,54 @@ def test_copies_and_disorder_cost_no_data(tmp_path: Path) -> None:
     assert left - entered == pytest.approx(0.01 * entered, abs=5 * math.sqrt(0.01 * entered))
 
 
+COPIES = 0.02
+
+
+@pytest.mark.parametrize(
+    ("lane", "seconds"),
+    [
+        ({}, 2),
+        ({"reverse": {"duplicate": COPIES, "loss": 0.01, "seed": 4}}, 2),
+        ({"rate_bps": 2_000_000, "queue_bytes": 30_000}, 20),
+        ({"rate_bps": GBIT}, 1),
+    ],
+)
+def test_copies_take_their_share_of_a_line_that_is_as_fast_as_the_one_before(
+    tmp_path: Path, lane: dict[str, Any], seconds: int
+) -> None:
+    """Each packet passes 1.02 times, in the mean: what a full line delivers is a part of that smaller."""
+    rate_bps, copies = lane.get("rate_bps", 100_000_000), {"duplicate": COPIES, "seed": 2}
+    lanes = [
+        direction(rate_bps, 5 * MS),
+        direction(**{"rate_bps": rate_bps, "delay_ns": 5 * MS, "queue_bytes": rate_bps // 8 // 30} | copies | lane),
+    ]
+    plan = path_plan(
+        [*lanes, direction(rate_bps, MS)], mtu=1500, duration_ns=seconds * S, window_bytes=rate_bps // 8 // 10
+    )
+    run = simulate(plan, tmp_path / "run")
+    assert run.status == 0, run.error
+    left, payload = rate_bps / 8 / 1538 * seconds / 2, rate_bps * (1500 - HEADERS[4]) / 1538
+    error = 4 * math.sqrt(COPIES / left) + 8 / left
+    assert run.goodput_bps(seconds / 2, seconds) == pytest.approx(payload / (1 + COPIES), rel=error)
+
+
+@pytest.mark.parametrize("discipline", ["fifo", "codel"])
+def test_a_loss_takes_the_copy(tmp_path: Path, discipline: str) -> None:
+    """As netem does: of what comes twice, one is left. So nothing is lost where all is copied; a cut line takes both."""
+    copied = direction(100_000_000, 5 * MS, duplicate=1.0, loss=0.3, loss_burst=5, seed=3, discipline=discipline)
+    plan = path_plan(
+        [direction(GBIT, MS), copied, direction(GBIT, MS)], mtu=1500, duration_ns=3 * S, window_bytes=100_000
+    )
+    run = simulate(plan, tmp_path / "run")
+    assert run.status == 0, run.error
+    assert run.result["flows"][0]["retransmits"] == 0
+    assert run.result["bytes"] > 10_000_000
+    down = {"kind": "down", "at_ns": S, "duration_ns": S, "link": 1, "direction": "forward"}
+    cut = simulate(plan | {"events": [down]}, tmp_path / "cut")
+    assert cut.status == 0, cut.error
+    assert cut.goodput_bps(1.1, 2) == 0 < cut.goodput_bps(0, 1)
+
+
 @pytest.mark.slow
 def test_managed_queues_stay_short(tmp_path: Path) -> None:
     def longest(discipline: str | dict[str, Any]) -> int:

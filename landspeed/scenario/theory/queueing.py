@@ -24,9 +24,10 @@ def prove_queueing(plan: Plan) -> list[Link]:
     One of them must give every packet size at least the time that it takes to leave here; both are linear in the size,
     so the smallest and the largest packet decide. A queue packs packets together again at the rate of its link: nothing
     passed before it proves anything any more. The same holds for jitter, reordering and duplication, which change the
-    spacing, and for a delay that changes. A link whose rate an event or a trace changes counts with its lowest rate for
-    what leaves it and with its highest for what it lets through; background traffic can make a queue anywhere, and ends
-    at the far end of its link. A world that relies on this must enforce the NIC and bus of its hosts.
+    spacing, and for a delay that changes. A link that duplicates sends more than arrives. A link whose rate an event or
+    a trace changes counts with its lowest rate for what leaves it and with its highest for what it lets through;
+    background traffic can make a queue anywhere, and ends at the far end of its link. A world that relies on this must
+    enforce the NIC and bus of its hosts.
 
     Where flows meet that have come over different links, a queue can form; and where none passes, nothing is proved.
     """
@@ -141,7 +142,7 @@ class _Proofs:
             )
             for rate, extra in bounds
         )
-        queues = direction.background or direction.has_bucket or not proved
+        queues = direction.background or direction.has_bucket or direction.duplicates or not proved
         leaving = [] if queues or direction.respaces else bounds
         if not direction.respaces:
             leaving = [*leaving, (direction.fastest_bps, direction.framing)]
@@ -180,6 +181,7 @@ class _WorstDirection:
         self.background = any(event.kind == "background" for event in events)
         moved = len(direction.delays_ns) > 1 or any(event.kind == "delay" for event in events)
         self.respaces = direction.respaces or moved
+        self.duplicates = bool(direction.duplicate)
 
 
 def _touching(events: Sequence[Event], link: int, direction: str) -> list[Event]:
