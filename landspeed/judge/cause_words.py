@@ -135,7 +135,6 @@ def _lost_words(judged: Judged, state: RunLimit, share: float) -> str:
     if state == limits.REORDERING:
         why = f"{resent.packets} packets were sent again, and {resent.dropped or 0} were dropped"
         why += ": packets that others had overtaken were taken for lost"
-        why += ", since ns-3 has no reordering timer (RFC 8985)" if judged.record.world == "sim" else ""
         return f"{why}; {full}"
     why = f"{resent.packets} retransmissions held the window down: {full}"
     if state == limits.TOKEN_BUCKET:

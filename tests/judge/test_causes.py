@@ -89,14 +89,3 @@ def test_a_queue_that_cannot_form_is_told_before_the_run() -> None:
 def test_what_jitter_does_to_the_round_trip_is_told_before_the_run() -> None:
     shown = " ".join(landspeed("show", FIRST, "--set", "path.1.jitter=2 ms").stdout.split())
     assert "with jitter, at most 54.226 ms" in shown and "a busy line's mean grows" in shown
-
-
-@pytest.mark.guest
-def test_what_reordering_does_in_the_simulated_world_is_told_before_the_run() -> None:
-    shown = {
-        world: landspeed("show", FIRST, "--world", world, "--set", "path.1.reorder=1 %").stdout
-        for world in ("sim", "emu")
-    }
-    assert "slower than Linux" in shown["sim"] and "slower than Linux" not in shown["emu"]
-    checked = landspeed("check", FIRST, "--world", "sim", "--set", "path.1.reorder=1 %")
-    assert "others overtook for lost" in checked.stderr, checked.stderr

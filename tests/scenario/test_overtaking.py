@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.emu_fixtures import measure, plan_of, request, scenario
+import landspeed as ls
+from tests.support.emu_fixtures import measure, plan_of, request, scenario, write_scenario
 from tests.support.sim_fixtures import MS, direction, path_plan, simulate
 
 SIGMAS = 5
@@ -88,3 +89,17 @@ def test_the_simulated_world_does_the_same(tmp_path: Path, discipline: str) -> N
     assert run.status == 0, run.error
     wanted_ns = 2 * (MS + 1538 * 8) + LINE_NS
     assert run.result["streams"][0]["first_byte_ns"] == pytest.approx(wanted_ns, abs=1000)
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("control", ["cubic", "reno", "bbr"])
+def test_the_worlds_agree_where_the_simulated_one_runs(tmp_path: Path, control: str) -> None:
+    """5 % overtake two others, and skip a hundredth of the round trip: nobody loses, and the line is full."""
+    slow = {"line_rate": "100 Mbit/s", "one_way_delay": "20 ms"}
+    links = [slow, slow | {"one_way_delay": "360 us", "reorder": "5 %"}]
+    transfer = {"duration": "5 s", "window": "16 MB", "congestion_control": control}
+    file = write_scenario(tmp_path, scenario(links, nic="1 Gbit/s", transfer=transfer))
+    emu, sim = (ls.run(file, world=world, runs_dir=tmp_path, report=False).record for world in ("emu", "sim"))
+    assert emu.goodput_bps and sim.goodput_bps
+    assert sim.goodput_bps == pytest.approx(emu.goodput_bps, rel=0.02)
+    assert sim.goodput_bps > 0.9 * 100e6 * 1448 / 1538

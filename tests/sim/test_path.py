@@ -314,7 +314,7 @@ def test_copies_take_their_share_of_a_line_that_is_as_fast_as_the_one_before(
 
 @pytest.mark.parametrize("discipline", ["fifo", "codel"])
 def test_a_loss_takes_the_copy(tmp_path: Path, discipline: str) -> None:
-    """As netem does: of what comes twice, one is left. So nothing is lost where all is copied; a cut line takes both."""
+    """As netem does: of what comes twice, one is left. Nothing is lost where all is copied; a cut line takes both."""
     copied = direction(100_000_000, 5 * MS, duplicate=1.0, loss=0.3, loss_burst=5, seed=3, discipline=discipline)
     plan = path_plan(
         [direction(GBIT, MS), copied, direction(GBIT, MS)], mtu=1500, duration_ns=3 * S, window_bytes=100_000

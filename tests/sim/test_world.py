@@ -15,9 +15,10 @@ from pyarrow import parquet
 from landspeed.base.progress import Progress
 from landspeed.cli import main as cli
 from landspeed.results.bundle import load_record
+from landspeed.scenario.file.load import load_scenario
 from landspeed.worlds.sim import process, world
 from landspeed.worlds.sim.doctor import examine_simulator
-from tests.support.emu_fixtures import FIRST, wait_until
+from tests.support.emu_fixtures import FIRST, scenario, wait_until, write_scenario
 from tests.support.places import PROGRAMS
 
 FAKE = PROGRAMS / "fake_simulator.py"
@@ -225,19 +226,58 @@ def test_events_are_recorded_as_far_as_the_simulation_came(
     assert (second["at_s"], second["until_s"]) == (1.9, None)
 
 
-def test_reordering_is_warned_of_before_the_run(
-    fake: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+DOORS: dict[str, tuple[str, ...]] = {
+    "check": ("check", str(FIRST), "--world", "sim"),
+    "show": ("show", str(FIRST), "--world", "sim"),
+    "run": RUN,
+    "compare": ("compare", "--worlds", "sim,emu", str(FIRST)),
+    "sweep": ("sweep", str(FIRST), "--world", "sim", "--set", "vary={transfer.streams: [1, 2]}"),
+    "predict": ("predict", str(FIRST), "--world", "sim", "--bytes", "1TB"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_packets_that_overtake_many_are_refused_before_anything_runs(
+    fake: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], door: str
 ) -> None:
-    """By `check`, and by `run` before it runs; not where nothing is reordered, and not of Linux."""
-    late = ("--set", "path.1.reorder=5 %")
-    assert cli.main(["check", str(FIRST), "--world", "sim", *late]) == 0
-    checked = capsys.readouterr()
-    assert "ok (" in checked.out
-    assert checked.err == f"Warning: {FIRST}: {world.LATE_IS_LOST}\n"
-    for words in (["--world", "sim"], ["--world", "emu", *late]):
-        assert cli.main(["check", str(FIRST), *words]) == 0
-    assert capsys.readouterr().err == ""
-    assert cli.main([*RUN, *late, "--out", str(tmp_path)]) == 0
-    assert capsys.readouterr().err.startswith(f"Warning: {world.LATE_IS_LOST}\n")
-    assert cli.main(["show", str(FIRST), "--world", "sim", *late]) == 0
-    assert "slower than Linux" in capsys.readouterr().out
+    """At 1 Gbit/s 10 ms are 138 packets of 9038 bytes."""
+    late = ("--set", "path.1.reorder=5 %", "--set", "path.1.one_way_delay=10 ms")
+    assert cli.main([*DOORS[door], *late, *(("--out", str(tmp_path)) if door in ("run", "sweep") else ())]) == 2
+    told = capsys.readouterr().err
+    assert "link 2 lets a packet overtake 138 others: this world's TCP takes one that three others overtook" in told
+    assert "for lost, where Linux waits for it (RFC 8985)" in told and "--world emu carries it" in told
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("keys", "refused"),
+    [
+        ({"reorder": "5 %"}, "packet overtake 16 others"),
+        ({"reorder": "5 %", "one_way_delay": "369 us"}, ""),  # 2.999 packets of 123.04 us
+        ({"reorder": "5 %", "one_way_delay": "370 us"}, "packet overtake 3 others"),
+        ({"reverse": {"reorder": "1 %"}}, "packet overtake 16 others"),
+        ({"reorder": "5 %", "reverse": {"reorder": "0 %"}}, "packet overtake 16 others"),
+        ({"netem": "delay 10ms 1ms"}, "packet overtake 16 others"),  # jitter without order: from 9 to 11 ms
+        ({"jitter": "1 ms"}, ""),
+        ({"loss": "1 %", "duplicate": "1 %"}, ""),
+    ],
+)
+def test_what_is_refused_is_counted_in_packets(tmp_path: Path, keys: dict[str, Any], refused: str) -> None:
+    far, near = ({"one_way_delay": delay, "line_rate": "100 Mbit/s"} for delay in ("20 ms", "2 ms"))
+    if "netem" in keys:
+        del near["one_way_delay"]
+    loaded = load_scenario(write_scenario(tmp_path, scenario([far, near | keys])))
+    found = [problem.what for problem in world.SimWorld.problems(loaded)]
+    assert len(found) == bool(refused)
+    assert all(refused in what for what in found)
+
+
+def test_what_skips_a_large_part_of_the_round_trip_is_refused(tmp_path: Path) -> None:
+    """0.3 ms are 2.4 packets, and a fiftieth of 15 ms."""
+    near = {"one_way_delay": "0.3 ms", "line_rate": "100 Mbit/s", "reorder": "5 %"}
+    for far, refused in (("7.2 ms", False), ("6.9 ms", True)):  # 0.2 ms more take the lines
+        file = write_scenario(tmp_path, scenario([{"one_way_delay": far, "line_rate": "100 Mbit/s"}, near]))
+        found = world.SimWorld.problems(load_scenario(file))
+        assert [problem.what.partition(":")[0] for problem in found] == refused * [
+            "link 2 lets a packet skip 0.3 ms of the round trip"
+        ]

@@ -91,7 +91,6 @@ HELD_OUT = [
         LARGER,
     ),
     # Linux learned how far (RFC 8985): its window was held down for 6 s, and the judged time is that of a full line.
-    Case("reordering 2 %", "reordering", link_of(reorder="2 %"), CLEAN, LARGER, worlds=("sim",)),
     Case("reordering 2 %, Linux", "line rate", link_of(reorder="2 %"), FASTER, LARGER, worlds=("emu",)),
     Case(
         "duplicates 15 %, four streams", "duplicates", link_of(duplicate="15 %") | transfer_of(streams=4), CLEAN, LARGER

@@ -58,8 +58,7 @@ TRUTH = [
         flow="near",
     ),
     # --- defects 6 and 7 ---
-    # Linux learns how far packets are overtaken (RFC 8985), and its line is full then; ns-3 does not.
-    _case("reordering 5 %, ns-3", "reordering", link_of(reorder="5 %"), worlds=("sim",)),
+    # Linux learns how far packets are overtaken (RFC 8985), and its line is full then; the simulated world refuses it.
     _case("reordering 5 %, Linux", "line rate", link_of(reorder="5 %"), worlds=("emu",)),
     _case("acknowledgments of 100 kbit/s", "ack path", {"back": {"line_rate": "100 kbit/s", "queue": "10 kB"}}),
     # --- the table of losses ---

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from landspeed.base.failures import NotReady, RunFailed
 from landspeed.base.files import last_line, read_object
@@ -25,14 +25,14 @@ from landspeed.worlds.options import option
 from landspeed.worlds.sim.calibration_facts import happened
 from landspeed.worlds.sim.doctor import examine_simulator
 from landspeed.worlds.sim.flows import collect_samples, simulator_facts, with_results
+from landspeed.worlds.sim.overtaking import overtaking
 from landspeed.worlds.sim.process import Simulation
 from landspeed.worlds.sim.program import MISSING, SIMULATOR, simulator_key
 from landspeed.worlds.world import World
 
-LATE_IS_LOST = (
-    "this world takes a packet that others overtook for lost, where Linux waits for it (RFC 8985): "
-    "with reorder its transfers can be many times slower than real ones; --world emu has Linux's TCP"
-)
+if TYPE_CHECKING:
+    from landspeed.base.errors import Problem
+    from landspeed.scenario.file.load import LoadedScenario
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,15 +60,9 @@ class SimWorld(World):
     options: SimOptions
 
     @classmethod
-    def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
-        """Note how its TCP treats reordering."""
-        return [("Reordering", "slower than Linux", warning) for warning in cls.warnings(plan)]
-
-    @classmethod
-    def warnings(cls, plan: Plan) -> list[str]:
-        """Warn of reordering, which its TCP takes for loss."""
-        reorders = any(way.overtakes for link in plan.links for way in (link.forward, link.reverse))
-        return [LATE_IS_LOST] if reorders else []
+    def problems(cls, loaded: LoadedScenario) -> list[Problem]:
+        """List where packets overtake each other further than its TCP bears."""
+        return overtaking(loaded)
 
     @classmethod
     def doctor(cls) -> list[Finding]:

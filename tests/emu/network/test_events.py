@@ -85,9 +85,11 @@ def test_a_line_at_half_its_rate_for_a_second(tmp_path: Path) -> None:
 
 @pytest.mark.guest
 @pytest.mark.exact
-def test_a_link_that_is_down_passes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("middle", [{}, {"duplicate": "30 %"}], ids=["plain", "copies"])
+def test_a_link_that_is_down_passes_nothing(tmp_path: Path, middle: dict[str, Any]) -> None:
+    """Nor one that copies: netem's loss takes the copy, and lets the packet by."""
     events = [{"at": "2 s", "down": "300 ms", "between": ["r1", "r2"]}]
-    record, bundle = run(tmp_path, with_events(events))
+    record, bundle = run(tmp_path, with_events(events, middle=middle))
     (event,) = record.events
     assert (event.at_s, event.until_s) == pytest.approx((2.0, 2.3), abs=10 * MICROSECONDS)
     assert (event.packets_lost or 0) > 100

@@ -77,8 +77,8 @@ class DirectionState:
         self._armed, self._all = 0, False
         if self.probability is not None:
             netem["loss"] = self.probability
-            if self.probability >= 1:
-                netem.pop("duplicate", None)  # netem takes the copy first: what is copied would pass a line that is down
+            if self.probability >= 1:  # netem's loss takes the copy: what is copied would pass a line that is down
+                netem.pop("duplicate", None)
         elif self.to_lose > loss.MOST_AT_ONCE:
             netem["loss"], self._armed = 1.0, self.to_lose  # `follow_loss` comes back before too many are lost
             self._all = True
