@@ -128,7 +128,8 @@ def change_node(module: Any) -> None:
     """Let CPULimitedHost be without cpusets, and tell who asks for cores; let programs start before they are needed.
 
     Mininet starts a controller in the background. While that takes no time, switches ask in vain, and again only after
-    a second.
+    a second. For a node's shell, `mnexec -c` closes all of 16384 descriptors that a program may have, in 0.14 s: Python
+    closes those that there are.
     """
     started = module.Controller.start
 
@@ -140,6 +141,16 @@ def change_node(module: Any) -> None:
             time.sleep(0.001)
 
     module.Controller.start = start
+    starts = module.Node._popen
+
+    @functools.wraps(starts)
+    def start_program(self: Any, words: Any, **named: Any) -> Any:
+        match list(words):
+            case ["mnexec", flags, *rest] if flags[:2] == "-c" and flags[2:]:
+                named["close_fds"], words = True, ["mnexec", "-" + flags[2:], *rest]
+        return starts(self, words, **named)
+
+    module.Node._popen = start_program
     waits = module.Node.waitOutput
 
     @functools.wraps(waits)
