@@ -39,6 +39,11 @@ def add_mn(made: Parser) -> None:
         help=f"line rate of a link without bw and delay (default: {LINE}); none: infinitely fast",
     )
     made.add_argument(
+        "--cpu-time",
+        action="store_true",
+        help="let computing take virtual time, as long as it takes on this computer; figures differ from run to run",
+    )
+    made.add_argument(
         "--explain", action="store_true", help="print each link of the net that was started, in words, with warnings"
     )
     made.add_argument("--as-scenario", type=Path, metavar="FILE", help="write the net that was started as a scenario")
@@ -79,6 +84,10 @@ def do_mn(parsed: argparse.Namespace) -> int:
     if parsed.as_scenario and parsed.as_scenario.exists():
         raise UsageError(f"--as-scenario {parsed.as_scenario}: it is there already; write another name, or remove it")
     options: dict[str, Any] = given_options(parsed)
+    if parsed.cpu_time and (other := {"clock": "--clock", "spin_cost": "--spin-cost"}.keys() & options):
+        raise UsageError(
+            f"--cpu-time with {' and '.join(sorted(other))}: each says what computing takes; leave out one"
+        )
     script = Script(
         words=words,
         folder=Path.cwd(),
@@ -90,6 +99,7 @@ def do_mn(parsed: argparse.Namespace) -> int:
         evidence=parsed.capture if parsed.evidence else "",
         stdin=_given_input(),
         typed=sys.stdin.isatty(),
+        cpu_time=parsed.cpu_time,
     )
     folder = new_run_folder(script, parsed.out)
     copier = OutputCopier(folder)

@@ -7,17 +7,15 @@ import pwd
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from landspeed.worlds.emu.kernel_build import cache_root
 from tests.support.command import landspeed
 from tests.support.emu_fixtures import FIRST, ROOT, execute, plan_of, scenario, wait_until
+from tests.support.own_clone import copied_clone, in_clone
 
 pytestmark = pytest.mark.guest
 PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
@@ -84,50 +82,8 @@ def clone() -> Iterator[Path]:
     """
     base = Path(tempfile.mkdtemp(prefix="a clöne"))
     base.chmod(0o755)
-    root = base / "landspeed"
-    kept = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
-    for name in kept:
-        if name and (ROOT / name).is_file():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, root / name)
-    for built in (
-        "engine/build/landspeed-engine",
-        "emu/launch/build/landspeed-launch",
-        "emu/linkwatch/build/landspeed-linkwatch",
-        "emu/linkwatch/build/landspeed-sockwatch",
-    ):
-        (root / built).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / built, root / built)
-    python = (
-        "/usr/bin/python3"
-        if sys.prefix.startswith("/root") or Path(sys.base_prefix).is_relative_to("/root")
-        else sys.executable
-    )
-    subprocess.run([python, "-m", "venv", "--without-pip", base / "environment"], check=True)
-    (root / ".venv").symlink_to(base / "environment")
-    theirs = next((root / ".venv" / "lib").glob("python3*")) / "site-packages"
-    needed = re.findall(r"^([\w.-]+)==", (ROOT / "setup/requirements/run.txt").read_text(), re.MULTILINE)
-    for name in (*needed, "landspeed"):  # of an editable install that is what it says of itself
-        for each in metadata.files(name) or ():
-            if not {"..", "__pycache__"} & {*each.parts} and not each.name.startswith("__editable__"):
-                (theirs / each).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(each.locate(), theirs / each)
-    (theirs / "landspeed").symlink_to(root / "landspeed")
-    shutil.copytree(
-        cache_root() / "kernel", base / "cache" / "landspeed" / "kernel", ignore=shutil.ignore_patterns("build-*")
-    )
-    subprocess.run(["chmod", "-R", "a+rX", str(base)], check=True)
-    yield root
+    yield copied_clone(base)
     shutil.rmtree(base, ignore_errors=True)
-
-
-def _in_clone(clone: Path, *words: object, user: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [str(clone / ".venv" / "bin" / "python"), "-P", "-m", "landspeed.cli.main", *map(str, words)]
-    environment = {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(clone.parent / "cache"), "HOME": "/nonexistent"}
-    if user:
-        identity = pwd.getpwnam(user)
-        command = ["setpriv", f"--reuid={identity.pw_uid}", f"--regid={identity.pw_gid}", "--clear-groups", *command]
-    return subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.mark.exact
@@ -139,7 +95,7 @@ def test_a_clone_below_tmp_works(clone: Path, tmp_path: Path) -> None:
     """
     words = ["run", "scenarios/examples/first.yaml", "--set", "transfer.duration=1500 ms", "--set", "mtu=1500 B"]
     words += ["--set", "transfer.streams=2", "--set", 'transfer.congestion_controls=["bbr", "cubic"]', "--out"]
-    done = _in_clone(clone, *words, tmp_path / "theirs")
+    done = in_clone(clone, *words, tmp_path / "theirs")
     assert (done.returncode, done.stderr.count("Error")) in {(0, 0), (1, 0)}, done.stderr
     assert landspeed(*words, tmp_path / "ours", cwd=ROOT).returncode == done.returncode
     (theirs,), (ours,) = ((tmp_path / whose).glob("first-*") for whose in ("theirs", "ours"))
@@ -169,14 +125,14 @@ def test_an_ordinary_user_gets_of_a_mininet_script_what_root_gets(clone: Path, u
     if user:
         shutil.chown(out, user)
     words = ("mn", "--quiet", "--out", out, clone / "docs/examples/mininet/bufferbloat.py")
-    done = [_in_clone(clone, *words, user=user or None)]
+    done = [in_clone(clone, *words, user=user or None)]
     busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
     try:
-        done.append(_in_clone(clone, *words, user=user or None))
+        done.append(in_clone(clone, *words, user=user or None))
     finally:
         busy.kill()
         busy.wait()
-    done.append(_in_clone(clone, *words))
+    done.append(in_clone(clone, *words))
     assert [each.returncode for each in done] == [0, 0, 0], done[0].stderr
     assert {(each.stdout, each.stderr) for each in done} == {(done[0].stdout, done[0].stderr)}
     rates = [float(each) for each in re.findall(r"goodput ([\d.]+)", done[0].stdout)]
@@ -191,19 +147,19 @@ def test_an_ordinary_user_can_run_and_owns_the_results(clone: Path, user: str) -
     if user:
         shutil.chown(out, user)
     words = ("run", clone / "scenarios/examples/first.yaml", "--set", "transfer.duration=1 s", "--out", out)
-    done = _in_clone(clone, *words, user=user or None)
+    done = in_clone(clone, *words, user=user or None)
     assert "Error" not in done.stderr
     (bundle,) = out.iterdir()
     assert (bundle / "samples.parquet").is_file()
     uid = pwd.getpwnam(user).pw_uid if user else os.getuid()
     assert {path.stat().st_uid for path in bundle.rglob("*")} == {uid}
-    shown = _in_clone(clone, "exec", FIRST, "--at", "athens", "--", "ping", "-c", "1", "amsterdam", user=user or None)
+    shown = in_clone(clone, "exec", FIRST, "--at", "athens", "--", "ping", "-c", "1", "amsterdam", user=user or None)
     if user and str(FIRST).startswith("/root"):
         assert shown.returncode == 2  # it may not even read the scenario: an error, not a trace
         assert "Traceback" not in shown.stderr
     else:
         assert shown.returncode == 0, shown.stderr
-    shown = _in_clone(
+    shown = in_clone(
         clone,
         "exec",
         clone / "scenarios/examples/first.yaml",
@@ -223,7 +179,7 @@ def test_an_ordinary_user_can_run_and_owns_the_results(clone: Path, user: str) -
 def test_an_ordinary_user_cannot_write_where_it_may_not(clone: Path, user: str) -> None:
     if not user:
         user = pwd.getpwuid(os.getuid()).pw_name
-    done = _in_clone(clone, "run", clone / "scenarios/examples/first.yaml", user=user)
+    done = in_clone(clone, "run", clone / "scenarios/examples/first.yaml", user=user)
     assert done.returncode == 2
     assert "no permission to write there; give another folder with --out" in done.stderr
     assert "Traceback" not in done.stderr

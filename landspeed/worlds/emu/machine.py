@@ -184,6 +184,7 @@ def start(
     memory_bytes: int,
     seed: int,
     virtual: bool,
+    cpu_time: bool = False,
     shm: Path,
     terminal: bool = False,
     more_words: Sequence[str] = (),
@@ -196,6 +197,7 @@ def start(
         memory_bytes: the guest's `mem=`; only what it touches costs memory of the host.
         seed: of everything random in the guest.
         virtual: virtual clock, or real time.
+        cpu_time: let computing take virtual time, as long as it takes here; waiting takes none all the same.
         shm: folder for the guest's memory file, on a tmpfs that allows execution.
         terminal: connect the guest's console with this process's terminal.
         more_words: of the kernel's command line.
@@ -225,9 +227,8 @@ def start(
             if terminal
             else ["con0=null,fd:1", f"con1=null,fd:{OUT_FD}", f"con2=null,fd:{ERR_FD}"]
         ),
-        # An idle guest in virtual time skips to its next event anyway; stopping the tick at every wake-up only costs.
         *more_words,
-        *(["time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}", "nohz=off"] if virtual else []),
+        *(time_words(cpu_time=cpu_time) if virtual else []),
         f'init="{_python()}"',
         f'LANDSPEED_PACKAGES="{_packages()}"',
         *(f'{name}="{value}"' for name, value in _package_places().items()),
@@ -254,6 +255,16 @@ def start(
     for handle in (console, out, err):
         handle.close()
     return Guest(process, kernel, folder, virtual, memory_bytes, bool(huge_bytes))
+
+
+def time_words(*, cpu_time: bool) -> list[str]:
+    """Words of the kernel for a virtual clock.
+
+    An idle guest skips to its next event. While computing takes no time, to stop the tick at every wake-up only costs;
+    else each tick of an idle second is two timers of the host.
+    """
+    mode = ["time-travel"] if cpu_time else ["time-travel=inf-cpu", "nohz=off"]
+    return [*mode, f"time-travel-start={CLOCK_START_NS}"]
 
 
 def _first_words(*, whole: bool) -> list[str]:

@@ -52,6 +52,7 @@ class Script:
         evidence: "first" or "full": captures of its nets and settings of their nodes are kept; empty: none.
         stdin: what it reads as its standard input; None: that is at its end, unless it is `typed`.
         typed: whether a person at a terminal types it, line by line, when the script asks for it (`TypedLines`).
+        cpu_time: whether computing takes virtual time.
     """
 
     words: Sequence[str]
@@ -64,6 +65,7 @@ class Script:
     evidence: str = ""
     stdin: bytes | None = None
     typed: bool = False
+    cpu_time: bool = False
 
     @property
     def is_file(self) -> bool:
@@ -148,6 +150,7 @@ def run_script(
             "LANDSPEED_MORE_PACKAGES": os.pathsep.join(distribution_packages()),
             **({"LANDSPEED_LINE": str(script.line_bps)} if script.line_bps else {}),
             **({"LANDSPEED_TYPED": "1"} if script.typed else {}),
+            **({"LANDSPEED_CPU_TIME": "1"} if script.cpu_time else {}),
             **({"LANDSPEED_TELL": "1"} if script.tell or script.sample or script.evidence else {}),
             **({"LANDSPEED_EVIDENCE": script.evidence} if script.evidence else {}),
             **({"LANDSPEED_SAMPLER": json.dumps(to_plain(sampler_job(SAMPLING)))} if script.sample else {}),
@@ -166,6 +169,7 @@ def run_script(
             memory_bytes=memory_bytes,
             seed=script.seed,
             virtual=options.clock == "virtual",
+            cpu_time=script.cpu_time,
             shm=machine.shared_memory_folder(memory_bytes),
             more_words=tracing_words(kernel, options.tracing),
         )

@@ -27,7 +27,6 @@ REFUSED = ("xterm", "gnome-terminal", "xhost", "wireshark", "firefox", "chromium
 FOUND = "/run/programs"  # first in the search path
 OWN = {  # a name in it → one of PROGRAMS, if the distribution has that name
     **{name: name for name in ("tc", "ovs-ofctl", "ovs-vsctl", "ovs-testcontroller")},
-    "mnexec": "quick-mnexec",
     **dict.fromkeys(("cgcreate", "cgdelete"), "without-cpuset"),
 }
 CPUINFO = "/run/cpuinfo"
@@ -41,8 +40,7 @@ STDIN = f"{OUT}/stdin"  # of the script, if the host has one for it
 UP_S = 10.0
 TYPED = "LANDSPEED_TYPED"  # in the environment of a script: a person at a terminal may type what it reads
 TIMED_OUT = 124  # exit status, as of timeout(1)
-# As of a session that systemd begins. Mininet's `mnexec` closes each descriptor that a program may have: a million of
-# them take 0.7 s for each host.
+# As of a session that systemd begins.
 OPEN_FILES = (1024, 524_288)
 
 
