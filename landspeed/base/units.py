@@ -362,6 +362,10 @@ Ratio: TypeAlias = Annotated[float, Quantity(PROBABILITY, high=1000)]
 Score: TypeAlias = Annotated[int, Quantity(SCORE, low=1)]
 FlowStart: TypeAlias = Annotated[int, Quantity(TIME, high=24 * HOUR, bare="s")]
 EventTime: TypeAlias = Annotated[int, Quantity(TIME, high=7 * 24 * HOUR, bare="s")]
+PacketSize: TypeAlias = Annotated[
+    int, Quantity(SIZE, low=68, high=65535, why="an IP packet with a datagram of 40 B or more")
+]
+Spell: TypeAlias = Annotated[int, Quantity(TIME, low=MILLISECOND, high=24 * HOUR, bare="s")]
 Stall: TypeAlias = Annotated[int, Quantity(TIME, low=100 * MILLISECOND, high=24 * HOUR, bare="s")]
 EventSpan: TypeAlias = Annotated[int, Quantity(TIME, low=MICROSECOND, high=7 * 24 * HOUR, bare="s")]
 Queue: TypeAlias = Annotated[QueueSize, QueueQuantity()]

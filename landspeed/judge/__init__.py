@@ -8,6 +8,7 @@ calibration_checks.py  The checks of a calibration, made once for every world: w
 cause_words.py         Words for the cause of a run: what each state is told with
 certainty.py           The mean of a combination over its seeds, and how certain it is
 contest_rules.py       The contest's rules, one by one: met, not met, or not shown, with the evidence
+datagram_limit.py      Limit of a flow of datagrams: what its sender was told to send
 distance.py            Terrestrial distance of a path, leg by leg, from the positions of its places
 fairness.py            Fairness of flows: Jain's index, in total and over time
 judge.py               The judge: what the run is worth, whether it is what was expected, and what bound it

@@ -14,6 +14,7 @@ from landspeed.base.units_text import time_text
 from landspeed.judge.attribution.attribution import Attribution, SharedTimes
 from landspeed.judge.bound import limited_by
 from landspeed.judge.contest_rules import check_rules
+from landspeed.judge.datagram_limit import datagram_limit
 from landspeed.judge.fairness import FlowShares, jain_index
 from landspeed.judge.loaded_delay import STEADY_FROM_S, held_rtts, loaded_rtt, ping_figures, queue_delays, settled_s
 from landspeed.judge.shared_limit import among_others, others_beside
@@ -24,6 +25,7 @@ from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
 from landspeed.results.tool_result import bytes_of_subflows
 from landspeed.scenario.plan.flow_path import path_of
+from landspeed.scenario.theory.speech import heard_opinion
 from landspeed.scenario.theory.timing import echo_ns
 from landspeed.scenario.theory.tolerances import GOODPUT_TOLERANCE, RTT_FLOOR_MS, rtt_allowed_ms
 
@@ -54,7 +56,8 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
     for flow, planned in zip(record.flows, plan.flows, strict=True):
         own = samples.alone(plan, flow) if samples else None
         _judge_flow(path_of(plan, planned), record.alone(flow), own, others_beside(plan, planned, record))
-        flow.limited_by, flow.limited_by_why = among_others(plan, planned, flow, shares)
+        if planned.transfer.protocol == "tcp":
+            flow.limited_by, flow.limited_by_why = among_others(plan, planned, flow, shares)
     if record.flows[1:]:
         record.jain_index = jain_index(list(shares.goodput_bps([flow.name for flow in record.flows]).values()))
     else:
@@ -85,7 +88,8 @@ def _judge_flow(plan: Plan, record: RunRecord, samples: Samples | None, others: 
             setattr(flow, name, value)
     if flow.rtt_ms is None and flow.calibration is not None:
         flow.rtt_ms = flow.calibration.rtt_ms
-    attribution = Attribution.of_flow(plan, record.world, samples, others) if samples else None
+    datagrams = plan.transfer.protocol == "udp"
+    attribution = Attribution.of_flow(plan, record.world, samples, others) if samples and not datagrams else None
     if attribution is not None:
         shares = attribution.shares(from_s, attribution.end_s)
         flow.limit_shares = {state: round(share, 3) for state, share in shares.items()}
@@ -93,8 +97,14 @@ def _judge_flow(plan: Plan, record: RunRecord, samples: Samples | None, others: 
             LimitPhase(state=span.state, begin_s=round(span.begin_s, 3), end_s=round(span.end_s, 3))
             for span in attribution.phases()
         ]
-    flow.limited_by, flow.limited_by_why = limited_by(plan, record, samples, attribution)
-    flow.window.warning = window_note(plan, record)
+    if datagrams:
+        flow.limited_by, flow.limited_by_why = datagram_limit(plan, flow, samples, others)
+        steps = flow.tool_result.one_way_delay_steps_ms
+        if plan.transfer.call and steps and flow.udp_lost is not None:
+            flow.udp_call_mos = round(heard_opinion(steps, flow.udp_lost), 3)
+    else:
+        flow.limited_by, flow.limited_by_why = limited_by(plan, record, samples, attribution)
+        flow.window.warning = window_note(plan, record)
     flow.verdicts = _verdicts(plan, record, curves)
     flow.passed = all(verdict.ok is not False for verdict in flow.verdicts)
 

@@ -11,7 +11,7 @@ from landspeed.results.record import RunRecord
 from landspeed.results.tool_result import bytes_of_subflows
 
 if TYPE_CHECKING:
-    from landspeed.results.flow_result import FlowResult
+    from landspeed.results.flow_result import Figures, FlowResult
     from landspeed.scenario.plan.plan import Expect, Plan
 
 LEAST_QUEUED = 0.01  # of the idle round trip: what waits less is no delay to speak of
@@ -41,7 +41,9 @@ def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
         found.append(_steady(record, expect))
     if len(record.streams) > 1:
         found.append(RecordedRow("Goodput per stream", _range(recorded_streams(expect)), _range(stream_rates(record))))
+    datagrams = [RecordedRow(name, DASH, text) for name, text in datagram_rows(record.whole)]
     found += [
+        *datagrams,
         RecordedRow(
             "Data delivered",
             bytes_text(expect.bytes if expect else None),
@@ -56,8 +58,10 @@ def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
             _ms(record.rtt_ms, 3),
         ),
         *_loaded(record),
-        RecordedRow("Retransmits", grouped(expect.retransmits if expect else None), grouped(record.retransmits)),
     ]
+    if not datagrams:
+        wanted = grouped(expect.retransmits if expect else None)
+        found.append(RecordedRow("Retransmits", wanted, grouped(record.retransmits)))
     return [*found, _score(record, expect)] if recorded_score(expect) or record.score_bit_m_per_s else found
 
 
@@ -89,6 +93,7 @@ def flow_words(flow: FlowResult) -> str:
     """A flow in a line: goodput, RTT idle and under load, retransmits, what bound it."""
     parts, moved = [rate_text(flow.goodput_bps)], bytes_of_subflows(flow.streams)
     parts += [f"{' + '.join(percent_of(count, sum(moved)) for count in moved)} by route"] if moved else []
+    parts += datagram_words(flow)
     parts += [f"RTT {flow.rtt_ms:.3f} ms idle"] if flow.rtt_ms is not None else []
     if flow.rtt_loaded_median_ms is not None:
         parts.append(f"{flow.rtt_loaded_median_ms:.3f} ms under load (median)")
@@ -97,6 +102,52 @@ def flow_words(flow: FlowResult) -> str:
     parts += [f"{grouped(flow.retransmits)} retransmits"] if flow.retransmits is not None else []
     parts += [f"bound by {flow.limited_by}"] if flow.limited_by else []
     return ", ".join(parts)
+
+
+def datagram_rows(flow: Figures) -> list[tuple[str, str]]:
+    """What became of datagrams, fact by fact; empty of TCP."""
+    if flow.udp_sent is None:
+        return []
+    rows = [("Datagrams", f"{grouped(flow.udp_sent)} sent{_lost(flow)}")]
+    if flow.udp_delay_mean_ms is not None:
+        spread = [
+            f"{time_text(1e6 * value)} {name}"
+            for name, value in (
+                ("mean", flow.udp_delay_mean_ms),
+                ("median", flow.udp_delay_p50_ms),
+                ("p95", flow.udp_delay_p95_ms),
+                ("p99", flow.udp_delay_p99_ms),
+            )
+            if value is not None
+        ]
+        rows.append(("One-way delay", ", ".join(spread)))
+    if flow.udp_jitter_ms is not None and flow.udp_jitter_mean_ms is not None:
+        text = f"{flow.udp_jitter_ms:.3f} ms at the end (RFC 3550), {flow.udp_jitter_mean_ms:.3f} ms in the mean"
+        rows.append(("Jitter", text))
+    if flow.udp_call_mos is not None:
+        rows.append(("Call", f"{flow.udp_call_mos:.2f} (mean opinion of speech, at most 4.41; G.107, G.711)"))
+    return rows
+
+
+def datagram_words(flow: Figures) -> list[str]:
+    """The same in a few words for a line among others."""
+    if flow.udp_sent is None:
+        return []
+    words = [f"{percent_of(flow.udp_lost, 1.0)} lost"] if flow.udp_lost is not None else []
+    if flow.udp_delay_mean_ms is not None:
+        words.append(f"one way {flow.udp_delay_mean_ms:.3f} ms (mean), {flow.udp_delay_p99_ms or 0:.3f} ms (p99)")
+    if flow.udp_jitter_mean_ms is not None:
+        words.append(f"jitter {flow.udp_jitter_mean_ms:.3f} ms")
+    if flow.udp_call_mos is not None:
+        words.append(f"MOS {flow.udp_call_mos:.2f}")
+    return words
+
+
+def _lost(flow: Figures) -> str:
+    found = [] if flow.udp_lost is None else [f"{percent_of(flow.udp_lost, 1.0)} lost"]
+    found += [f"{grouped(flow.udp_reordered)} out of order"] if flow.udp_reordered else []
+    found += [f"{grouped(flow.udp_duplicates)} twice"] if flow.udp_duplicates else []
+    return "".join(f", {each}" for each in found)
 
 
 def stream_rates(record: RunRecord) -> list[float]:

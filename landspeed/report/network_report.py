@@ -12,6 +12,7 @@ from landspeed.judge.fairness import FlowShares, flows_goodput, jain_series, tot
 from landspeed.report import tables
 from landspeed.report.chart_parts import Chart, figure_over_time, line, mark_events, share_time
 from landspeed.report.charts import MOST_LINES, PALETTE, make_charts, queues_chart
+from landspeed.report.network_view import sends_words
 from landspeed.report.tables import Table
 from landspeed.results.series import Series
 from landspeed.scenario.plan.flow_path import path_of, steps, subflows
@@ -52,9 +53,8 @@ def flows_table(record: RunRecord, plan: Plan) -> Table:
     marks: dict[int, str] = {}
     for number, flow in enumerate(record.flows):
         transfer = sent[flow.name]
-        controls = ", ".join(transfer.congestion_controls or [transfer.congestion_control])
         begins = DASH if flow.begins_s is None else f"{flow.begins_s:.3f}"
-        row = [flow.name, f"{flow.source} → {flow.target}", f"{transfer.streams} × {controls}", begins]
+        row = [flow.name, f"{flow.source} → {flow.target}", sends_words(transfer), begins]
         row += [DASH if each is None else f"{each:.3f}" for each in (flow.rtt_ms, flow.rtt_loaded_median_ms)]
         row.append(rate_text(flow.goodput_bps))
         row += [percent_of(flow.goodput_bps, shares), bytes_text(flow.bytes), grouped(flow.retransmits)]

@@ -8,11 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from landspeed.base.units import RATE, SIZE, format_exact, format_round
+from landspeed.base.units import RATE, SIZE, TIME, format_exact, format_round
 from landspeed.base.units_text import time_text
 from landspeed.scenario.plan.direction import Direction
 from landspeed.scenario.plan.flow_path import path_of, subflows
-from landspeed.scenario.plan.plan import Flow, Link, Plan
+from landspeed.scenario.plan.plan import Flow, Link, Plan, Transfer
 from landspeed.scenario.plan.routing import bottleneck_shares
 from landspeed.scenario.theory.timing import echo_ns
 
@@ -99,8 +99,20 @@ def _sends(flow: Flow) -> str:
     if transfer.bytes is not None:
         amount = format_round(SIZE, transfer.bytes)
     kind = "MPTCP, " if transfer.mptcp else ""
-    controls = ", ".join(transfer.congestion_controls or [transfer.congestion_control])
-    return f"{kind}{transfer.streams} × {controls}, {amount}"
+    return f"{kind}{sends_words(transfer)}, {amount}"
+
+
+def sends_words(transfer: Transfer) -> str:
+    """What a flow sends: streams and controls of TCP, or rate and size of datagrams."""
+    if transfer.protocol == "tcp":
+        controls = ", ".join(transfer.congestion_controls or [transfer.congestion_control])
+        return f"{transfer.streams} × {controls}"
+    text = f"UDP {format_exact(RATE, transfer.rate_bps or 0)} of {transfer.packet_bytes} B"
+    if transfer.call:
+        text = f"UDP, a call ({transfer.call.upper()})"
+    if transfer.active_ns and transfer.idle_ns:
+        text += f", {format_exact(TIME, transfer.active_ns)} on and {format_exact(TIME, transfer.idle_ns)} off"
+    return text
 
 
 def _both(link: Link, show: Callable[[Direction], str]) -> str:

@@ -11,17 +11,18 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from landspeed.base.limits import ACK_PATH, WINDOW
+from landspeed.base.limits import ACK_PATH, PACING, WINDOW
 from landspeed.base.units import DISTANCE, RATE, SCORE, SIZE, TIME, format_exact, format_probability, format_round
 from landspeed.base.units_text import time_text
-from landspeed.report.network_view import network_view
+from landspeed.report.network_view import network_view, sends_words
 from landspeed.scenario.plan.direction import IMPAIRMENTS, Direction, Netem
 from landspeed.scenario.plan.plan import Link, Node, Plan
 from landspeed.scenario.plan.trace import Trace
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.ack_path import ack_path
+from landspeed.scenario.theory.datagrams import datagrams_sent
 from landspeed.scenario.theory.queueing import full_queue
-from landspeed.scenario.theory.timing import data_rtt_ns, echo_bytes, echo_ns
+from landspeed.scenario.theory.timing import data_rtt_ns, echo_bytes, echo_ns, one_way_ns
 
 WIDE = 110
 DASH = "–"
@@ -214,7 +215,8 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
         f"MTU {mtu} B, MSS {physics.mss_bytes} B; longest of the links",
     )
     yield "BDP", _size(physics.bdp_bytes), f"{_short_rate(slowest.forward.rate_bps)} × RTT"
-    yield _window_row(plan)
+    if transfer.protocol == "tcp":
+        yield _window_row(plan)
     for limit in physics.limits:
         if limit.kind != WINDOW:
             name = "ACK path" if limit.kind == ACK_PATH else limit.kind.capitalize() + " limit"
@@ -233,6 +235,22 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
     if physics.distance_m:
         score = ph.score_bit_m_per_s(physics.expected_goodput_bps, physics.distance_m)
         yield "Score", format_round(SCORE, score), f"over {_km(physics.distance_m)} km"
+    yield from _datagrams(plan) if transfer.protocol == "udp" else _growth(plan)
+    yield "Transfer", _amount(plan), sends_words(transfer) + _expected_time(plan)
+    yield from notes
+    if plan.expect and plan.expect.goodput_bps:
+        share = f" ± {format_probability(plan.expect.goodput_tolerance or 0)}"
+        since = f", from {plan.expect.goodput_from_s:g} s on" if plan.expect.goodput_from_s else ""
+        yield (
+            "To be reached",
+            format_round(RATE, plan.expect.goodput_bps),
+            f"{share.strip()}{since}; {plan.expect.source}",
+        )
+
+
+def _growth(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """TCP's start, and what a loss costs it."""
+    physics, transfer = plan.physics, plan.transfer
     in_use = physics.expected_goodput_bps * physics.rtt_ns // (8 * 10**9 * transfer.streams)
     start = ph.slow_start_ns(in_use, physics.mss_bytes, physics.rtt_ns)
     yield "Slow start", _seconds(start), f"until each stream has {format_round(SIZE, in_use, 3)} in flight"
@@ -246,15 +264,22 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
     )
     here = " (used here)" if used == "cubic" else ""
     yield "After one loss, CUBIC", _seconds(cubic), f"until it is back there{here}"
-    yield "Transfer", _amount(plan), f"{transfer.streams} × {used}" + _expected_time(plan)
-    yield from notes
-    if plan.expect and plan.expect.goodput_bps:
-        share = f" ± {format_probability(plan.expect.goodput_tolerance or 0)}"
-        since = f", from {plan.expect.goodput_from_s:g} s on" if plan.expect.goodput_from_s else ""
+
+
+def _datagrams(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """What becomes of datagrams beside nobody: how many, how long each takes, and the share that finds a queue full."""
+    transfer, physics = plan.transfer, plan.physics
+    packet = transfer.packet_bytes or 0
+    lone_ns = one_way_ns(plan, 0, len(plan.links), packet)
+    yield "Datagrams", f"{datagrams_sent(transfer, plan.ip_version)}", f"{physics.mss_bytes} B of payload in {packet} B"
+    yield "… one of them takes", time_text(lone_ns), "one way, with the time to send it on each line; alone"
+    sent_bps = next(limit.goodput_bps for limit in physics.limits if limit.kind == PACING)
+    if sent_bps > physics.line_rate_limit_bps:
+        share = 1 - physics.line_rate_limit_bps / sent_bps
         yield (
-            "To be reached",
-            format_round(RATE, plan.expect.goodput_bps),
-            f"{share.strip()}{since}; {plan.expect.source}",
+            "… of which are lost",
+            f"{share * 100:.4g} %",
+            "once the queue is full: 1 - line rate / rate",
         )
 
 

@@ -133,7 +133,7 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
             "calibration": tables.calibration_table(record, plan),
             "traceroutes": tables.traceroute_tables(record, plan),
             "streams": tables.streams_table(record, plan.expect),
-            "window": tables.window_table(record, plan),
+            "window": None if plan.transfer.protocol == "udp" else tables.window_table(record, plan),
             "limits": tables.limits_table(record, plan),
             "events": tables.events_table(record, plan),
             "queues": queue_table(plan, Samples(bundle_dir), record.queue_delays),

@@ -3,6 +3,7 @@
 bundle.py              The bundle: one run's folder
 calibration_result.py  Calibration of a path before the transfer, as the record has it
 check.py               A check: one figure against what was planned or wanted, judged once
+datagram_result.py     Result of a flow of datagrams
 evidence_chain.py      Evidence of a bundle: a chain of hashes over every file and what they were made from
 facts.py               Facts of the machinery that made a run, a model for each world
 flow_result.py         Result of one flow of a run, and the place of its files in the bundle

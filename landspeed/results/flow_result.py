@@ -62,6 +62,8 @@ class Figures(TransferResult):
 
 PING_FIGURES = tuple(name for name in Figures.model_fields if name.startswith("ping_") or name == "rpm")
 """Figures of the echoes beside a transfer."""
+UDP_FIGURES = tuple(name for name in Figures.model_fields if name.startswith("udp_"))
+"""Figures of a flow of datagrams."""
 
 
 class FlowResult(Figures):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from landspeed.results.flow_result import PING_FIGURES
+from landspeed.results.flow_result import PING_FIGURES, UDP_FIGURES
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,6 +27,7 @@ FIGURE_COLUMNS = {
     "rtt_loaded_p99_ms": "DOUBLE",
     "rtt_loaded_max_ms": "DOUBLE",
     **dict.fromkeys(PING_FIGURES, "DOUBLE"),
+    **dict.fromkeys(UDP_FIGURES, "DOUBLE"),
     "retransmits": "BIGINT",
     "streams": "INTEGER",
     "congestion_control": "VARCHAR",

@@ -127,6 +127,7 @@ class ToolResult(Open):
     direction: str | None = None  # who sent: "forward" the client, "reverse" the server, "both"
     reverse: ReverseResult | None = None
     path: DataPath | None = None
+    one_way_delay_steps_ms: list[float] = Field(default_factory=list[float])  # of datagrams: 200 quantiles, to the most
     cpu: dict[str, CpuTime] = Field(default_factory=dict[str, CpuTime])
     hosts: dict[str, HostUse] = Field(default_factory=dict[str, HostUse])
 
@@ -142,6 +143,20 @@ class TransferResult(Open):
     retransmits: int | None = None  # packets that all streams sent again
     streams: list[StreamResult] = Field(default_factory=list[StreamResult])  # one by one
     window: WindowResult = Field(default_factory=WindowResult)  # asked, granted, needed
+    udp_sent: int | None = None  # datagrams (transfer.protocol: udp)
+    udp_received: int | None = None  # each once
+    udp_lost: float | None = None  # share of those sent that never came
+    udp_reordered: int | None = None  # came after one that was sent later (RFC 4737)
+    udp_duplicates: int | None = None  # came once more
+    udp_jitter_ms: float | None = None  # of RFC 3550, as it was at the end: of the last few dozen
+    udp_jitter_mean_ms: float | None = None  # the mean that it estimates, over all: how much later than the one before
+    udp_delay_min_ms: float | None = None  # one way, from the sender's call until the receiving host had it
+    udp_delay_mean_ms: float | None = None
+    udp_delay_p50_ms: float | None = None
+    udp_delay_p95_ms: float | None = None
+    udp_delay_p99_ms: float | None = None
+    udp_delay_max_ms: float | None = None
+    udp_call_mos: float | None = None  # of a call (transfer.call): mean opinion, 1 to 4.5 (ITU-T G.107)
     tool_result: ToolResult = Field(default_factory=ToolResult)  # what the tool told beside that
 
     @classmethod

@@ -1,5 +1,8 @@
 #include "flows.h"
 
+#include "datagrams.h"
+#include "streams.h"
+
 #include <ns3/simulator.h>
 
 namespace landspeed
@@ -12,8 +15,12 @@ Flows::Flows(const Plan &plan, Network &network, bool whole_stack)
     : network_(network), over_(plan.flows.size()), left_(plan.flows.size())
 {
 	for (size_t i = 0; i < plan.flows.size(); i++) {
-		flows_.push_back(
-		    std::make_unique<Streams>(plan, plan.flows[i], network.ends[i], whole_stack));
+		const Flow &flow = plan.flows[i];
+		if (flow.transfer.datagrams)
+			flows_.push_back(std::make_unique<Datagrams>(plan, flow, network.ends[i]));
+		else
+			flows_.push_back(
+			    std::make_unique<Streams>(plan, flow, network.ends[i], whole_stack));
 		flows_[i]->started = [this, i] { start(i); };
 		flows_[i]->delivered = [this, i] { end(i); };
 		flows_[i]->failed = [this, i](const std::string &why) { fail(i, why); };
@@ -27,7 +34,8 @@ void Flows::start(size_t flow)
 		network_.begin(start_ns_);
 	}
 	began(flow);
-	if (const auto &lasts_ns = flows_[flow]->flow().transfer.duration_ns)
+	const auto &lasts_ns = flows_[flow]->flow().transfer.duration_ns;
+	if (lasts_ns && !flows_[flow]->ends_itself())
 		Simulator::Schedule(NanoSeconds(*lasts_ns), &Flows::end, this, flow);
 }
 

@@ -1,7 +1,8 @@
 // All flows of a run: when each begins and ends, and when all are over.
 #pragma once
 
-#include "streams.h"
+#include "network.h"
+#include "sending.h"
 
 #include <functional>
 #include <memory>
@@ -20,7 +21,7 @@ public:
 	/// Called when a flow could send for the first time, and when it is over.
 	std::function<void(size_t flow)> began, ended;
 
-	[[nodiscard]] const std::vector<std::unique_ptr<Streams>> &all() const
+	[[nodiscard]] const std::vector<std::unique_ptr<Sending>> &all() const
 	{
 		return flows_;
 	}
@@ -55,7 +56,7 @@ private:
 	void fail(size_t flow, const std::string &why);
 
 	Network &network_;
-	std::vector<std::unique_ptr<Streams>> flows_;
+	std::vector<std::unique_ptr<Sending>> flows_;
 	std::vector<bool> over_;
 	size_t left_;
 	int64_t start_ns_ = -1;

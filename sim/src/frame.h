@@ -18,6 +18,7 @@ struct Frame {
 		transfer,
 		background, ///< it only takes room
 		echo,       ///< a ping: the receiving host sends it back
+		datagram,   ///< of UDP: its number and the time at which it was sent come with it
 	} kind = Kind::transfer;
 	uint16_t way = 0; ///< in the layout: of flow i, 2 i what it sends, 2 i + 1 the answers
 	CarriedSegment segment = {};

@@ -24,6 +24,12 @@ bool sends_data(uint16_t way)
 	return way % 2 == 0;
 }
 
+/// What comes with a datagram.
+struct Told {
+	uint64_t number;
+	int64_t sent_ns;
+};
+
 } // namespace
 
 HostDevice::HostDevice(int ip_version, uint16_t mtu_bytes, uint16_t way)
@@ -43,6 +49,12 @@ void HostDevice::take(Frame frame)
 	}
 	if (frame.kind == Frame::Kind::echo) {
 		take_echo(std::move(frame));
+		return;
+	}
+	if (frame.kind == Frame::Kind::datagram) {
+		Told told{};
+		frame.packet->CopyData(reinterpret_cast<uint8_t *>(&told), sizeof told);
+		datagram_came(told.number, told.sent_ns);
 		return;
 	}
 	const CarriedSegment &segment = frame.segment;
@@ -75,6 +87,15 @@ void HostDevice::send_echo(uint32_t bytes, uint64_t number)
 	packet->AddPaddingAtEnd(bytes - sizeof number);
 	if (!shut_)
 		next_->take({packet, bytes, false, Frame::Kind::echo, way_});
+}
+
+void HostDevice::send_datagram(uint32_t bytes, uint64_t number)
+{
+	const Told told{number, Simulator::Now().GetNanoSeconds()};
+	const auto packet = Create<Packet>(reinterpret_cast<const uint8_t *>(&told), sizeof told);
+	packet->AddPaddingAtEnd(bytes - sizeof told);
+	if (!shut_)
+		next_->take({packet, bytes, false, Frame::Kind::datagram, way_});
 }
 
 void HostDevice::start_carrying(std::vector<StreamSocket *> sockets, uint16_t port_of_first)

@@ -35,6 +35,10 @@ public:
 	void send_echo(uint32_t bytes, uint64_t number);
 	/// Called with its number when it is back.
 	std::function<void(uint64_t number)> echoed;
+	/// A datagram to the other end; its number and the time now come with it.
+	void send_datagram(uint32_t bytes, uint64_t number);
+	/// Called with both when it has come.
+	std::function<void(uint64_t number, int64_t sent_ns)> datagram_came;
 	/// From now on nothing is sent and nothing taken.
 	void shut()
 	{

@@ -28,6 +28,7 @@ namespace
 {
 
 constexpr uint32_t echo_protocol = 1; ///< ICMP
+constexpr uint32_t udp_protocol = 17;
 
 /// FqCoDelQueueDisc's times are text; ns-3 makes times of text where it wants those, as
 /// CoDelQueueDisc does.
@@ -170,6 +171,8 @@ public:
 		perturbation ^= uint32_t{frame.way} / 2 * 0x9e3779b9U;
 		if (frame.kind == Frame::Kind::echo) // has no ports: it is a flow of its own
 			return (perturbation ^ echo_protocol) * 2654435761U >> 8;
+		if (frame.kind == Frame::Kind::datagram)
+			return (perturbation ^ udp_protocol) * 2654435761U >> 8;
 		if (!frame.segment)
 			return flow_hash(frame.packet, ip_version_, perturbation);
 		const uint32_t ports =

@@ -1,9 +1,12 @@
 #include "result.h"
 
+#include "datagrams.h"
 #include "probe.h"
+#include "streams.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -210,6 +213,68 @@ Json flow_json(const Plan &plan, const Streams &streams, bool over)
 	};
 }
 
+/// As the engine tells of its `udp` (engine/src/probe/datagram_client.c).
+Json datagrams_json(const Plan &plan, const Datagrams &datagrams, bool over)
+{
+	constexpr size_t steps = 200;
+	const auto delays = datagrams.delays_ns();
+	const uint64_t sent = datagrams.sent(), received = datagrams.received();
+	const bool longer = datagrams.span_ns() > datagrams.duration_ns();
+	const Goodput goodput{datagrams.bytes(), longer ? datagrams.payload_bytes() : 0,
+			      longer ? datagrams.span_ns() : datagrams.duration_ns(), 0};
+	Json quantiles = Json::array(), delay = nullptr;
+	const auto at = [&delays](double share) {
+		const double count = share * static_cast<double>(delays.size());
+		const size_t place = static_cast<size_t>(std::ceil(count));
+		return seconds(delays[std::max<size_t>(place, 1) - 1]);
+	};
+	if (!delays.empty()) {
+		long double sum = 0;
+		for (const int64_t each : delays)
+			sum += static_cast<long double>(each);
+		for (size_t i = 1; i <= steps; i++)
+			quantiles.push_back(at(static_cast<double>(i) / steps));
+		delay = {{"count", delays.size()},
+			 {"mean_s",
+			  static_cast<double>(sum / static_cast<long double>(delays.size())) / 1e9},
+			 {"min_s", seconds(delays.front())},
+			 {"p50_s", at(0.5)},
+			 {"p95_s", at(0.95)},
+			 {"p99_s", at(0.99)},
+			 {"max_s", seconds(delays.back())},
+			 {"steps_s", quantiles}};
+	}
+	return {
+	    {"name", datagrams.flow().name},
+	    {"complete", over},
+	    {"start_ns", since_idle(plan, datagrams.start_ns())},
+	    {"options", {{"size_bytes", datagrams.payload_bytes()}}},
+	    {"sent", sent},
+	    {"received", received},
+	    {"lost", sent - received},
+	    {"loss_ratio",
+	     sent > 0 ? Json(static_cast<double>(sent - received) / static_cast<double>(sent))
+		      : Json(nullptr)},
+	    {"reordered", datagrams.reordered()},
+	    {"duplicates", datagrams.duplicates()},
+	    {"duration_s", seconds(datagrams.duration_ns())},
+	    {"goodput_bps", goodput.bps()},
+	    {"goodput_reason", goodput.reason()},
+	    {"jitter_s", datagrams.jitter_ns() / 1e9},
+	    {"jitter_mean_s", datagrams.jitter_mean_ns() / 1e9},
+	    {"one_way_delay", delay},
+	    {"corrupted_packets", datagrams.corrupted()},
+	};
+}
+
+/// Of a flow's own kind.
+Json sending_json(const Plan &plan, const Sending &sending, bool over)
+{
+	if (const auto *datagrams = dynamic_cast<const Datagrams *>(&sending))
+		return datagrams_json(plan, *datagrams, over);
+	return flow_json(plan, dynamic_cast<const Streams &>(sending), over);
+}
+
 } // namespace
 
 void result_write(const std::string &folder, const Plan &plan, const Layout &layout,
@@ -217,7 +282,7 @@ void result_write(const std::string &folder, const Plan &plan, const Layout &lay
 {
 	Json list = Json::array();
 	for (size_t i = 0; i < plan.flows.size(); i++) {
-		list.push_back(flow_json(plan, *flows.all()[i], flows.over(i)));
+		list.push_back(sending_json(plan, *flows.all()[i], flows.over(i)));
 		list.back()["calibration"] = calibration_json(plan, layout, i);
 	}
 	const Json json = {

@@ -1,5 +1,8 @@
 #include "sampler.h"
 
+#include "datagrams.h"
+#include "streams.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -134,10 +137,20 @@ void Sampler::finish()
 void Sampler::write_flow(size_t flow)
 {
 	Series &series = series_[flow];
-	const Streams &streams = *flows_.all()[flow];
-	const int64_t time_ns = Simulator::Now().GetNanoSeconds() - streams.start_ns();
+	const Sending &sending = *flows_.all()[flow];
+	const int64_t time_ns = Simulator::Now().GetNanoSeconds() - sending.start_ns();
 	series.last_ns = time_ns;
 	std::ofstream &sender = series.sender.out(), &receiver = series.receiver.out();
+	if (const auto *datagrams = dynamic_cast<const Datagrams *>(&sending)) {
+		constexpr char unknown[] = ",,,,,,,,,,,,,,,,,,\n";
+		sender << time_ns << ",0," << datagrams->sent() * datagrams->payload_bytes()
+		       << unknown;
+		receiver << time_ns << ",0," << datagrams->bytes() << unknown;
+		series.sender.check();
+		series.receiver.check();
+		return;
+	}
+	const auto &streams = dynamic_cast<const Streams &>(sending);
 	for (const auto &stream : streams.all()) {
 		const SocketView view = stream.sender->view();
 		const uint64_t acked = stream.sender->Figures().acknowledged_bytes;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "network.h"
+#include "sending.h"
 #include "stream_socket.h"
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,21 +22,22 @@ struct Stream {
 		last_ns = -1; ///< when it read its first and its last byte; since the start
 };
 
-class Streams
+class Streams : public Sending
 {
 public:
-	/// Connects all streams when the flow's time has come. `whole_stack`: every packet goes
-	/// through ns-3's IP. `started` is called when all are connected, `delivered` when every
-	/// stream has delivered its share, `failed` with the reason when it cannot go on.
+	/// Connects all streams when the flow's time has come; it can send when all are connected,
+	/// and is done when every stream has delivered its share. `whole_stack`: every packet goes
+	/// through ns-3's IP.
 	Streams(const Plan &plan, const Flow &flow, const Network::Ends &ends, bool whole_stack);
 
-	std::function<void()> started, delivered;
-	std::function<void(const std::string &why)> failed;
-
 	/// The time is over: nothing is sent or read any more.
-	void end();
+	void end() override;
+	[[nodiscard]] bool ends_itself() const override
+	{
+		return false;
+	}
 
-	[[nodiscard]] const Flow &flow() const
+	[[nodiscard]] const Flow &flow() const override
 	{
 		return flow_;
 	}
@@ -44,12 +45,11 @@ public:
 	{
 		return streams_;
 	}
-	/// When sending began, in simulated time; -1: it has not.
-	[[nodiscard]] int64_t start_ns() const
+	[[nodiscard]] int64_t start_ns() const override
 	{
 		return start_ns_;
 	}
-	[[nodiscard]] uint64_t bytes() const;
+	[[nodiscard]] uint64_t bytes() const override;
 	/// ns-3's name of the congestion control that the sending sockets have.
 	[[nodiscard]] std::string congestion_control() const
 	{
@@ -60,8 +60,7 @@ public:
 	{
 		return grant_;
 	}
-	/// Packets that came with a wrong checksum.
-	[[nodiscard]] uint64_t corrupted() const
+	[[nodiscard]] uint64_t corrupted() const override
 	{
 		return ends_.sender.device->corrupted() + ends_.receiver.device->corrupted();
 	}

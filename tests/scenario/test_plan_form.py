@@ -126,7 +126,7 @@ WORK = {
     Transfer: (
         "streams window_bytes window_exact initial_window_packets congestion_control congestion_controls bytes "
         "duration_ns receive send sample_interval_ns ecn accurate_ecn protect mptcp ping ping_interval_ns "
-        "pacing_rate_bps start_stagger_ns"
+        "pacing_rate_bps start_stagger_ns protocol rate_bps packet_bytes active_ns idle_ns call"
     ),
     Event: "at_ns kind link direction packets duration_ns probability rate_bps delay_ns",
     Calibration: "rtt_tolerance rate_tolerance",

@@ -35,6 +35,8 @@ struct probe {
 	uint32_t response_bytes;      /* of an answer */
 	bool fresh;                   /* a new connection for each round trip */
 	uint64_t rate_bps;            /* of the datagrams' payload */
+	uint64_t active_ns;           /* send for that time, and */
+	uint64_t idle_ns;             /* then rest for that; 0: never */
 	char clock[CLOCK_NAME_BYTES]; /* the client's: hosts with the same name share it */
 };
 

@@ -44,6 +44,22 @@ static int rate_apply(const char *name, const char *value, struct options *optio
 	return option_rate(name, value, &options->asked.probe.rate_bps, failure);
 }
 
+static int active_apply(const char *name, const char *value, struct options *options,
+			struct failure *failure)
+{
+	return option_duration(name, value, NS_PER_MS, DAY_NS,
+			       "a duration from 1ms to 1 day such as 1s",
+			       &options->asked.probe.active_ns, failure);
+}
+
+static int idle_apply(const char *name, const char *value, struct options *options,
+		      struct failure *failure)
+{
+	return option_duration(name, value, NS_PER_MS, DAY_NS,
+			       "a duration from 1ms to 1 day such as 1s",
+			       &options->asked.probe.idle_ns, failure);
+}
+
 #define OF_BOTH                                                                                    \
 	{"time", "SECONDS", "end after that time (10)", READ(option_time), HERE},                  \
 	    {"bind", "ADDR", "connect from that address", WORD(bind), HERE},                       \
@@ -62,6 +78,8 @@ static const struct option_rule round_trip_rules[] = {
 static const struct option_rule datagram_rules[] = {
     {"rate", "BIT/S", "rate of the datagrams' payload (10M)", READ(rate_apply), HERE},
     {"size", "BYTES", "size of a datagram's payload, 40 to 65000 (1400)", READ(size_apply), HERE},
+    {"active", "TIME", "with --idle: send for so long, then rest", READ(active_apply), HERE},
+    {"idle", "TIME", "with --active: rest for so long, then send", READ(idle_apply), HERE},
     OF_BOTH,
 };
 
@@ -104,6 +122,8 @@ static int probe_parse(int argc, char **argv, const struct option_table *const *
 	if (optind + 1 < argc)
 		return failure_set(failure, "'%s' is too much: %s takes one HOST", argv[optind + 1],
 				   argv[0]);
+	if ((options->asked.probe.active_ns != 0) != (options->asked.probe.idle_ns != 0))
+		return failure_set(failure, "--active and --idle go together");
 	return options_check_session(options, failure);
 }
 

@@ -83,8 +83,10 @@ void arrivals_take(struct arrivals *arrivals, const struct datagram *datagram, u
 		arrivals->duplicates++;
 		return;
 	}
-	if (arrivals->received++ != 0)
-		arrivals->jitter_ns +=
-		    (fabs((double)(transit_ns - arrivals->transit_ns)) - arrivals->jitter_ns) / 16;
+	if (arrivals->received++ != 0) {
+		double change_ns = fabs((double)(transit_ns - arrivals->transit_ns));
+		arrivals->jitter_ns += (change_ns - arrivals->jitter_ns) / 16;
+		arrivals->changes_ns += change_ns;
+	}
 	arrivals->transit_ns = transit_ns;
 }

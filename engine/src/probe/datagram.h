@@ -37,7 +37,8 @@ struct arrivals {
 	uint64_t reordered;  /* after one that was sent later (RFC 4737, Type-P-Reordered) */
 	uint64_t late;       /* of them those behind the window, counted as received */
 	uint64_t next;       /* above the highest number that came */
-	double jitter_ns;    /* RFC 3550, appendix A.8 */
+	double jitter_ns;    /* RFC 3550, appendix A.8: forgets a sixteenth at each */
+	double changes_ns;   /* sum of what it is a mean of: how much one is later than the last */
 	int64_t transit_ns;  /* of the last one, by two clocks */
 	uint64_t seen[ARRIVALS_WINDOW / 64];
 };

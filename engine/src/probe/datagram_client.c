@@ -32,11 +32,30 @@
 /* For the last datagrams to come, and the result. */
 #define RESULT_NS (30 * NS_PER_S)
 
+/* When datagram `number` of a time of sending is due, exact over days. */
 static uint64_t step_ns(const struct options *options, uint64_t number)
 {
-	/* Of datagram `number`, exact over days. */
 	return (uint64_t)((long double)number * options->asked.probe.request_bytes * 8e9L /
 			  (long double)options->asked.probe.rate_bps);
+}
+
+/* How many are due in a time of sending. */
+static uint64_t active_count(const struct options *options)
+{
+	uint64_t active_ns = options->asked.probe.active_ns;
+	if (active_ns == 0)
+		return UINT64_MAX;
+	long double each_ns = (long double)options->asked.probe.request_bytes * 8e9L /
+			      (long double)options->asked.probe.rate_bps;
+	uint64_t count = (uint64_t)((long double)active_ns / each_ns);
+	return step_ns(options, count) < active_ns ? count + 1 : count;
+}
+
+static uint64_t due_ns(const struct datagram_run *run, uint64_t number)
+{
+	const struct probe *probe = &run->link->options->asked.probe;
+	return number / run->together * (probe->active_ns + probe->idle_ns) +
+	       step_ns(run->link->options, number % run->together);
 }
 
 static int socket_open(struct datagram_run *run)
@@ -110,14 +129,14 @@ static int batches_send(struct datagram_run *run, uint8_t *bytes)
 		return ENOMEM;
 	int error = 0;
 	while (error == 0 && !atomic_load(&run->stopping)) {
-		uint64_t due_ns = step_ns(options, number);
-		if (due_ns >= options->asked.duration_ns)
+		uint64_t at_ns = due_ns(run, number);
+		if (at_ns >= options->asked.duration_ns)
 			break;
-		if (clock_monotonic_ns() < start_ns + due_ns)
-			(void)gate_sleep_until(pause, start_ns + due_ns);
-		unsigned count = run->batch;
-		while (count > 1 &&
-		       step_ns(options, number + count - 1) >= options->asked.duration_ns)
+		if (clock_monotonic_ns() < start_ns + at_ns)
+			(void)gate_sleep_until(pause, start_ns + at_ns);
+		unsigned count =
+		    (unsigned)number_least(run->batch, run->together - number % run->together);
+		while (count > 1 && due_ns(run, number + count - 1) >= options->asked.duration_ns)
 			count--;
 		batch_fill(run, bytes, count, number);
 		size_t size = (size_t)count * options->asked.probe.request_bytes;
@@ -173,8 +192,12 @@ static int datagrams_send(struct datagram_run *run)
 	atomic_store(&run->stopping, true);
 	(void)pthread_join(thread, NULL);
 	/* Each datagram has its part of the time, the last one too. */
+	uint64_t sent = atomic_load(&run->sent);
+	uint64_t parts_ns = sent != 0 ? due_ns(run, sent - 1) + step_ns(link->options, 1) : 0;
+	uint64_t asked_ns = link->options->asked.duration_ns;
+	if (parts_ns < asked_ns && due_ns(run, sent) >= asked_ns)
+		parts_ns = asked_ns; /* it rested at the end */
 	run->duration_ns = clock_monotonic_ns() - link->start_ns;
-	uint64_t parts_ns = step_ns(link->options, atomic_load(&run->sent));
 	if (parts_ns > run->duration_ns)
 		run->duration_ns = parts_ns;
 	if (atomic_load(&run->error) != 0)
@@ -206,6 +229,7 @@ static void result_take(struct datagram_run *run)
 int datagram_run(struct datagram_run *run)
 {
 	struct send_state *link = run->link;
+	run->together = active_count(link->options);
 	run->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (run->event_fd < 0)
 		return failure_set_errno(&link->failure, errno, "eventfd");
@@ -280,12 +304,15 @@ cJSON *datagram_report(const struct datagram_run *run)
 	json_add_u64(used, "rate_bps", options->asked.probe.rate_bps);
 	json_add_u64(used, "size_bytes", options->asked.probe.request_bytes);
 	json_add_seconds(used, "time_s", options->asked.duration_ns);
+	json_add_seconds(used, "active_s", options->asked.probe.active_ns);
+	json_add_seconds(used, "idle_s", options->asked.probe.idle_ns);
 	json_add_known(object, "start_unix_ns", link->start_unix_ns, link->start_ns != 0);
 	json_add_seconds(object, "duration_s", run->duration_ns);
 	losses_add(object, run);
 	json_add_u64(object, "sent_bps", rate_of(run, atomic_load(&run->sent)));
 	json_add_known(object, "goodput_bps", received_bps(run), run->told != NULL);
 	told_add(object, run, "jitter_s");
+	told_add(object, run, "jitter_mean_s");
 	told_add(object, run, "one_way_delay");
 	told_add(object, run, "one_way_delay_reason");
 	json_add_known(object, "datagrams_per_call", run->batch, run->batch != 0);

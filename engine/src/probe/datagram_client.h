@@ -11,7 +11,8 @@ struct datagram_run {
 	_Atomic bool stopping;
 	_Atomic uint64_t sent;
 	_Atomic int error;
-	unsigned batch; /* datagrams of one call (UDP_SEGMENT); 1: one by one */
+	unsigned batch;    /* datagrams of one call (UDP_SEGMENT); 1: one by one */
+	uint64_t together; /* datagrams between two rests; UINT64_MAX: it never rests */
 	uint64_t duration_ns;
 	cJSON *told; /* what the server counted; NULL: it told nothing */
 };

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <linux/sock_diag.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 #define QUIET_NS      NS_PER_S
 #define QUIET_MOST_NS (10 * NS_PER_S)
 #define READS_MOST    64
+/* Of the delays, so many quantiles at even steps: what a receiver that plays sound chooses from. */
+#define STEPS 200
 
 struct counting {
 	struct receive_state *state;
@@ -32,8 +35,10 @@ struct counting {
 	uint64_t bytes;
 	uint64_t first_ns; /* CLOCK_REALTIME of the first and the last arrival; 0: none */
 	uint64_t last_ns;
-	uint64_t moved; /* whatever came, for the stall */
-	bool ended;     /* the client has said how many it sent */
+	uint64_t moved;     /* whatever came, for the stall */
+	FILE *series;       /* bytes that had come, at each interval; NULL: not wanted */
+	uint64_t series_ns; /* CLOCK_REALTIME of its next row */
+	bool ended;         /* the client has said how many it sent */
 	uint64_t sent;
 	uint64_t quiet_ns; /* when it is over, unless more comes */
 	uint64_t end_ns;
@@ -107,6 +112,47 @@ static uint64_t came_ns(struct msghdr *message)
 	return clock_unix_ns();
 }
 
+/* What came, each once. */
+static unsigned long long bytes_once(const struct counting *counting)
+{
+	return counting->arrivals.received * counting->state->request.probe.request_bytes;
+}
+
+/* Bytes before a time, row by row; a disk that is full is the host's to tell. */
+static void series_write(struct counting *counting, uint64_t until_ns)
+{
+	for (; counting->series != NULL && counting->series_ns <= until_ns;
+	     counting->series_ns += counting->state->options->interval_ns)
+		(void)fprintf(counting->series, "%llu,0,%llu\n",
+			      (unsigned long long)counting->series_ns, bytes_once(counting));
+}
+
+static int series_open(struct counting *counting)
+{
+	struct receive_state *state = counting->state;
+	const char *path = state->options->samples;
+	counting->series_ns = clock_unix_ns();
+	if (path == NULL)
+		return 0;
+	counting->series = fopen(path, "we");
+	if (counting->series == NULL)
+		return failure_set_errno(&state->failure, errno, "cannot write samples to '%s'",
+					 path);
+	(void)fputs("time_ns,stream,bytes\n", counting->series);
+	return 0;
+}
+
+/* The last row, at the last arrival. */
+static void series_close(struct counting *counting)
+{
+	if (counting->series == NULL)
+		return;
+	if (counting->last_ns != 0)
+		(void)fprintf(counting->series, "%llu,0,%llu\n",
+			      (unsigned long long)counting->last_ns, bytes_once(counting));
+	(void)fclose(counting->series);
+}
+
 static void datagram_take(struct counting *counting, unsigned index, uint32_t count)
 {
 	struct datagram datagram;
@@ -121,6 +167,7 @@ static void datagram_take(struct counting *counting, unsigned index, uint32_t co
 		return;
 	}
 	uint64_t at_ns = came_ns(message);
+	series_write(counting, at_ns - 1);
 	counting->moved++;
 	counting->bytes += count;
 	if (counting->first_ns == 0)
@@ -263,9 +310,22 @@ static uint64_t socket_drops(int fd)
 	return words[SK_MEMINFO_DROPS];
 }
 
+static cJSON *delays_json(const struct histogram *delays)
+{
+	cJSON *object = histogram_json(delays);
+	cJSON *steps = cJSON_CreateArray();
+	for (unsigned i = 1; i <= STEPS && histogram_count(delays) != 0; i++)
+		(void)cJSON_AddItemToArray(
+		    steps, cJSON_CreateNumber(
+			       (double)histogram_quantile(delays, (double)i / STEPS) / 1e9));
+	json_add_item(object, "steps_s", steps);
+	return object;
+}
+
 static cJSON *counted_json(const struct counting *counting)
 {
 	const struct arrivals *arrivals = &counting->arrivals;
+	uint64_t changes = number_above(arrivals->received, 1);
 	cJSON *object = cJSON_CreateObject();
 	json_add_u64(object, "received", arrivals->received);
 	json_add_u64(object, "duplicates", arrivals->duplicates);
@@ -276,8 +336,11 @@ static cJSON *counted_json(const struct counting *counting)
 	json_add_u64(object, "bytes", counting->bytes);
 	json_add_u64(object, "span_ns", number_above(counting->last_ns, counting->first_ns));
 	json_add_seconds(object, "jitter_s", (uint64_t)(arrivals->jitter_ns + 0.5));
+	json_add_seconds(object, "jitter_mean_s",
+			 changes != 0 ? (uint64_t)(arrivals->changes_ns / (double)changes + 0.5)
+				      : 0);
 	json_add_item(object, "one_way_delay",
-		      counting->delays != NULL ? histogram_json(counting->delays)
+		      counting->delays != NULL ? delays_json(counting->delays)
 					       : cJSON_CreateNull());
 	json_add_text(object, "one_way_delay_reason",
 		      counting->delays != NULL
@@ -297,9 +360,11 @@ static int counting_run(struct counting *counting)
 	clock_name(clock, sizeof(clock));
 	if (clock[0] != '\0' && strcmp(clock, state->request.probe.clock) == 0)
 		counting->delays = histogram_create();
-	if (control_send(state->control, grant_encode(&state->grant), &state->failure) != 0)
+	if (series_open(counting) != 0 ||
+	    control_send(state->control, grant_encode(&state->grant), &state->failure) != 0)
 		return -1;
 	events_follow(counting);
+	series_close(counting);
 	state->report.bytes = counting->bytes;
 	state->report.complete = !state->failure.set;
 	if (state->failure.set)

@@ -107,7 +107,8 @@ cJSON *histogram_json(const struct histogram *histogram)
 	static const struct {
 		const char *name;
 		double share;
-	} quantiles[] = {{"p50_s", 0.5}, {"p90_s", 0.9}, {"p99_s", 0.99}, {"p999_s", 0.999}};
+	} quantiles[] = {
+	    {"p50_s", 0.5}, {"p90_s", 0.9}, {"p95_s", 0.95}, {"p99_s", 0.99}, {"p999_s", 0.999}};
 	cJSON *object = cJSON_CreateObject();
 	long double count = histogram->count != 0 ? (long double)histogram->count : 1;
 	long double mean = histogram->sum / count;

@@ -17,7 +17,7 @@ from typing import Any
 from landspeed.base.failures import NotPossible, RunFailed
 from landspeed.base.units import PROBABILITY, RATE, TIME, UnitError, parse_exact
 from landspeed.judge.certainty import most_told
-from landspeed.results.flow_result import PING_FIGURES
+from landspeed.results.flow_result import PING_FIGURES, UDP_FIGURES
 from landspeed.runs.sweeps.grid import plan_grid
 from landspeed.runs.sweeps.store import Store
 from landspeed.runs.sweeps.sweep import Report, SweepOptions, run_grid
@@ -34,8 +34,9 @@ MEASURES = {
     "duration": ("duration_s", TIME, 1e-9),
     "retransmits": ("retransmits", None, 1.0),
     **{f"rtt_loaded_{each}": (f"rtt_loaded_{each}_ms", TIME, 1e-6) for each in ("median", "p95", "p99", "max")},
-    **{name.removesuffix("_ms"): (name, TIME, 1e-6) for name in PING_FIGURES if name.endswith("_ms")},
+    **{name.removesuffix("_ms"): (name, TIME, 1e-6) for name in (*PING_FIGURES, *UDP_FIGURES) if name.endswith("_ms")},
     "ping_lost": ("ping_lost", PROBABILITY, 1.0),
+    "udp_lost": ("udp_lost", PROBABILITY, 1.0),
     "rpm": ("rpm", None, 1.0),
 }
 OPERATORS: dict[str, Callable[[float, float], bool]] = {

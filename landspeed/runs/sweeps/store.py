@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from landspeed.base.files import read_object, replacing, write_atomically
 from landspeed.results.bundle import OutputError
-from landspeed.results.flow_result import PING_FIGURES
+from landspeed.results.flow_result import PING_FIGURES, UDP_FIGURES
 from landspeed.runs.preload import IMPORTS
 from landspeed.runs.sweeps.grid import Cell, Grid
 from landspeed.runs.sweeps.work import FIGURES, CellOutcome
@@ -38,6 +38,7 @@ TYPES = {
     "rtt_loaded_p99_ms": "float64",
     "rtt_loaded_max_ms": "float64",
     **dict.fromkeys(PING_FIGURES, "float64"),
+    **dict.fromkeys(UDP_FIGURES, "float64"),
     "retransmits": "int64",
     "limited_by": "string",
 }

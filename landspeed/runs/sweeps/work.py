@@ -9,7 +9,7 @@ from typing import Any
 
 from landspeed.base.failures import NotReady
 from landspeed.base.progress import Progress
-from landspeed.results.flow_result import PING_FIGURES
+from landspeed.results.flow_result import PING_FIGURES, UDP_FIGURES
 from landspeed.runs.one_run import run_plan
 from landspeed.runs.scratch import scratch_folder
 from landspeed.runs.sweeps.grid import Cell
@@ -30,6 +30,7 @@ FIGURES = (
     "rtt_loaded_p99_ms",
     "rtt_loaded_max_ms",
     *PING_FIGURES,
+    *UDP_FIGURES,
     "retransmits",
     "limited_by",
 )

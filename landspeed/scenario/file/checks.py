@@ -8,6 +8,7 @@ from typing import Any
 
 from landspeed.base.loss_units import BitErrors, PeriodicLoss
 from landspeed.base.units import SIZE, format_exact, format_probability
+from landspeed.scenario.file.datagram_checks import check_datagrams, too_large
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer
@@ -16,6 +17,7 @@ from landspeed.scenario.file.model_links import LinkSection
 from landspeed.scenario.file.model_recorded import ExpectSection
 from landspeed.scenario.file.netem_checks import check_netem
 from landspeed.scenario.file.network_checks import check_network, either
+from landspeed.scenario.file.network_routes import flow_ways
 
 BESIDE_PERIODS = ("loss_burst", "corrupt", "duplicate", "reorder", "jitter")
 IPV6_MIN_MTU = 1280  # RFC 8200 section 5
@@ -220,12 +222,28 @@ def _given(link: LinkSection, where: KeyPath, key: str, direction: str) -> tuple
 def _transfers(scenario: ScenarioFile) -> Iterator[Fault]:
     """Check the transfer of a path; of a network, each flow's with the file's defaults."""
     if not scenario.is_network:
-        yield from _transfer(scenario.transfer, ("transfer",), "the transfer")
+        asked = scenario.transfer
+        yield from _transfer(asked, ("transfer",), "the transfer")
+        yield from check_datagrams(asked, asked, ("transfer",), "the transfer", scenario.ip)
+        least = min((link.mtu or scenario.mtu for link in scenario.path), default=scenario.mtu)
+        yield from too_large(asked.packet, least, ("transfer",), "the transfer")
         if scenario.transfer.mptcp:
             what = "a path has one route, and MPTCP takes two that share no link"
             yield Fault(("transfer", "mptcp"), what, "write links and flows instead of path, or remove it", at_key=True)
     for number, flow in enumerate(scenario.flows):
-        yield from _transfer(flow_transfer(scenario, flow), ("flows", number), f"the flow {flow.name}")
+        asked, where, name = flow_transfer(scenario, flow), ("flows", number), f"the flow {flow.name}"
+        yield from _transfer(asked, where, name)
+        yield from check_datagrams(asked, flow, where, name, scenario.ip)
+    if any(flow.packet or scenario.transfer.packet for flow in scenario.flows):
+        yield from _packets_of_flows(scenario)
+
+
+def _packets_of_flows(scenario: ScenarioFile) -> Iterator[Fault]:
+    for number, (flow, way) in enumerate(zip(scenario.flows, flow_ways(scenario), strict=False)):
+        if not isinstance(way, Fault) and flow_transfer(scenario, flow).protocol == "udp":
+            mtus = [scenario.links[index].mtu or scenario.mtu for index in {*way[0], *way[1]}]
+            packet = flow_transfer(scenario, flow).packet
+            yield from too_large(packet, min(mtus, default=scenario.mtu), ("flows", number), flow.name)
 
 
 def _transfer(transfer: TransferSection, where: KeyPath, name: str) -> Iterator[Fault]:

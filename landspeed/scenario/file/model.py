@@ -22,9 +22,11 @@ from landspeed.base.units import (
     FlowStart,
     Interval,
     Mtu,
+    PacketSize,
     Probability,
     Queue,
     Rate,
+    Spell,
     Stagger,
     Stall,
     Window,
@@ -104,6 +106,22 @@ class TransferSection(Section):
     )
     pacing: Rate | None = Field(None, description="Highest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
+    protocol: Literal["tcp", "udp"] = special(
+        "tcp",
+        description="udp: datagrams at a rate that heeds nobody, for a duration; measured are loss, order, jitter and "
+        "one-way delay",
+    )
+    rate: Rate | None = Field(None, description="With udp: bits of IP packets per second, while it sends")
+    packet: PacketSize | None = Field(
+        None, description="With udp: size of each IP packet; default: the largest that the path takes"
+    )
+    active: Spell | None = Field(None, description="With udp and idle: it sends for so long, then rests, in turns")
+    idle: Spell | None = Field(None, description="With udp and active: it rests for so long")
+    call: Literal["g711"] | None = Field(
+        None,
+        description="With udp, instead of rate and packet: a voice in one direction, 50 packets a second of 160 B of "
+        "speech behind RTP; its mean opinion score (ITU-T G.107) is told",
+    )
     stall: Stall | None = Field(
         None,
         description="The transfer is given up when nothing has moved for this long; default: 30 s, or more where the "

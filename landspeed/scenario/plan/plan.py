@@ -95,6 +95,12 @@ class Transfer:
     ping_interval_ns: int | None = None  # between two of them
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0
+    protocol: Literal["tcp", "udp"] = "tcp"  # udp: datagrams, one stream, for `duration_ns`
+    rate_bps: int | None = None  # of their IP packets, while it sends
+    packet_bytes: int | None = None  # of each IP packet
+    active_ns: int | None = None  # it sends for so long, and
+    idle_ns: int | None = None  # rests for so long, in turns; None: it never rests
+    call: Literal["g711"] | None = None  # they carry speech
     stall_ns: int | None = None  # given up when nothing has moved for so long; None: 30 s
 
 
@@ -296,6 +302,11 @@ WORK_IF_ASKED: dict[type, frozenset[str]] = {
     Plan: frozenset(("kernel", "spin_cost_ns")),
     Direction: frozenset(("netem",)),
     Flow: frozenset(("route_back", "second_route")),
-    Transfer: frozenset(("mptcp", "ping", "ping_interval_ns", "protect")),
+    Transfer: frozenset(
+        (
+            *("mptcp", "ping", "ping_interval_ns", "protect"),
+            *("protocol", "rate_bps", "packet_bytes", "active_ns", "idle_ns", "call"),
+        )
+    ),
 }
 """Fields that count only where they are asked for: who asks for nothing has the plan of a time before they could be."""

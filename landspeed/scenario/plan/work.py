@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 Fields: TypeAlias = Mapping[type, frozenset[str]]
 """Names of fields, by the part of the plan that has them."""
-NOT_ASKED = (None, False, "none")
+NOT_ASKED = (None, False, "none", "tcp")
 
 
 def work_of(part: Any, beside: Fields, if_asked: Fields) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from landspeed.base import limits as words
 from landspeed.scenario.file.model import ScenarioFile, TransferSection
 from landspeed.scenario.plan.limits import Limit, Physics
-from landspeed.scenario.plan.plan import Link, Node
+from landspeed.scenario.plan.plan import Link, Node, Transfer
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.ack_path import ack_path
+from landspeed.scenario.theory.datagrams import active_share, payload_bytes, payload_rate_bps
 
 
 def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[Node], links: list[Link]) -> Physics:
@@ -59,6 +61,42 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
         limits=limits,
     )
     return physics if transfer.protect == "none" else _in_records(physics, ph.record_share(transfer.protect))
+
+
+def datagram_physics(ip_version: int, transfer: Transfer, nodes: list[Node], links: list[Link]) -> Physics:
+    """Compute the theory for datagrams from the first of these nodes to the last, over the links between them.
+
+    `mss_bytes` is the payload of one. What chance loses on the way is left out of the rate that they are sent at.
+    """
+    packet, share = transfer.packet_bytes or 0, active_share(transfer)
+    payload = payload_bytes(packet, ip_version)
+    rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
+    lines = [link.forward.rate_bps * payload // (packet + link.framing_bytes) for link in links]
+    slowest = [link for link, limit in zip(links, lines, strict=True) if limit == min(lines)]
+    sent = round(payload_rate_bps(transfer, ip_version) * share * math.prod(1 - link.forward.loss for link in links))
+    limits = [
+        Limit(kind=words.PACING, goodput_bps=sent),
+        Limit(kind=words.LINE_RATE, place=_links_in_words(slowest, links), goodput_bps=min(lines)),
+    ]
+    buses = [
+        Limit(
+            kind=words.BUS, place=node.name, fitted=node.bus_fitted, goodput_bps=node.bus_rate_bps * payload // packet
+        )
+        for node in (nodes[0], nodes[-1])
+        if node.bus_rate_bps
+    ]
+    known = [link.distance_m for link in links if link.distance_m is not None]
+    return Physics(
+        rtt_ns=rtt_ns,
+        distance_m=sum(known) if known else None,
+        bdp_bytes=ph.bdp_bytes(min(link.forward.rate_bps for link in links), rtt_ns),
+        mss_bytes=payload,
+        line_rate_limit_bps=min(lines),
+        window_limit_bps=None,
+        bus_limit_bps=min((bus.goodput_bps for bus in buses), default=None),
+        expected_goodput_bps=min(limit.goodput_bps for limit in (*limits, *buses)),
+        limits=[*limits, *buses],
+    )
 
 
 def _in_records(physics: Physics, share: float) -> Physics:

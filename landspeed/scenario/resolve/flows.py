@@ -17,10 +17,11 @@ from landspeed.scenario.plan.flow_path import path_of, subflows
 from landspeed.scenario.plan.limits import Physics
 from landspeed.scenario.plan.plan import PATH_FLOW, Flow, Node, Plan, Transfer
 from landspeed.scenario.plan.routing import Lane, lanes_of
-from landspeed.scenario.resolve.flow_physics import both_routes, flow_physics
+from landspeed.scenario.resolve.flow_physics import both_routes, datagram_physics, flow_physics
 from landspeed.scenario.resolve.recorded import expected
+from landspeed.scenario.theory.datagrams import CALL_PACKETS_PER_S, call_packet_bytes
 from landspeed.scenario.theory.patience import patience_ns, slowest_bps
-from landspeed.scenario.theory.timing import echo_bytes
+from landspeed.scenario.theory.timing import echo_bytes, path_mtu
 
 MOST_ECHO_SHARE = 0.05  # of a line's rate: what draft-ietf-ippm-responsiveness allows its probes (PTC)
 
@@ -113,15 +114,27 @@ def with_physics(scenario: ScenarioFile, plan: Plan) -> list[Flow]:
     found: list[Flow] = []
     for flow, transfer in zip(plan.flows, transfers, strict=True):
         paths = [path_of(plan, each) for each in subflows(flow)]
-        physics = [flow_physics(scenario, transfer, path.nodes, path.links) for path in paths]
+        sends = _datagrams(flow.transfer, paths[0]) if transfer.protocol == "udp" else flow.transfer
+        if transfer.protocol == "udp":
+            physics = [datagram_physics(scenario.ip, sends, paths[0].nodes, paths[0].links)]
+        else:
+            physics = [flow_physics(scenario, transfer, path.nodes, path.links) for path in paths]
         asked = replace(
-            flow.transfer,
+            sends,
             stall_ns=transfer.stall or max(filter(None, map(patience_ns, paths)), default=None),
             ping_interval_ns=_ping_interval_ns(plan, flow) if transfer.ping else None,
         )
         together = physics[0] if len(physics) == 1 else both_routes(scenario, transfer, physics)
         found.append(replace(flow, transfer=asked, physics=together))
     return found
+
+
+def _datagrams(asked: Transfer, path: Plan) -> Transfer:
+    """The transfer with rate and size of its datagrams spelt out."""
+    if asked.call is not None:
+        packet = call_packet_bytes(asked.call, path.ip_version)
+        return replace(asked, rate_bps=8 * packet * CALL_PACKETS_PER_S, packet_bytes=packet)
+    return replace(asked, packet_bytes=asked.packet_bytes or path_mtu(path))
 
 
 def _ping_interval_ns(plan: Plan, flow: Flow) -> int:

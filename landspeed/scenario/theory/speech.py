@@ -47,9 +47,15 @@ def call_opinion(round_trips_ms: Sequence[float]) -> float:
     The receiver plays each packet at a fixed time after it was spoken; what comes later is lost. That time is the one
     with which the call sounds best.
     """
-    ordered = sorted(each for each in round_trips_ms if math.isfinite(each))
+    came = [each / 2 for each in round_trips_ms if math.isfinite(each)]
+    return heard_opinion(came, 1 - len(came) / len(round_trips_ms))
+
+
+def heard_opinion(one_way_ms: Sequence[float], lost: float) -> float:
+    """The score of a call of which a share was lost, and the rest took these times, one as often as the other."""
+    ordered = sorted(one_way_ms)
     best, step = 0.0, max(len(ordered) // 1000, 1)
     for number in {*range(0, len(ordered), step), len(ordered) - 1} if ordered else ():
-        played = ordered[number] / 2 + PACKET_MS
-        best = max(best, rating(played, 1 - (number + 1) / len(round_trips_ms)))
+        in_time = (number + 1) / len(ordered)
+        best = max(best, rating(ordered[number] + PACKET_MS, 1 - (1 - lost) * in_time))
     return mean_opinion(best)

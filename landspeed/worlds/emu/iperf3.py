@@ -88,9 +88,10 @@ IPERF3 = Iperf3()
 
 def _refused(transfer: Transfer) -> list[str]:
     """List the features of a transfer that iperf3 lacks, each with what would be right."""
+    if transfer.protocol == "udp":
+        return ["of datagrams it tells no one-way delay: leave out --tool"]
     found = list[str]()
-    if transfer.mptcp:
-        found.append("it has no MPTCP: leave out transfer.mptcp")
+    found += ["it has no MPTCP: leave out transfer.mptcp"] if transfer.mptcp else []
     if transfer.congestion_controls:
         found.append("it has one congestion control for all streams: use transfer.congestion_control")
     if transfer.send not in ("auto", "write", "sendfile"):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from landspeed.base.places import ROOT
+from landspeed.scenario.theory.datagrams import payload_bytes, payload_rate_bps
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Transfer
@@ -116,10 +117,40 @@ def _waits(stall_ns: int | None, *others: str) -> list[str]:
     ]
 
 
+def datagram_command(
+    transfer: Transfer,
+    host: str,
+    ip_version: int,
+    *,
+    json: str,
+    port: int = ENGINE_PORT,
+    binary: str | Path = ENGINE_BINARY,
+) -> list[str]:
+    """Command line of a sender of datagrams.
+
+    Args:
+        transfer: what is sent, with rate and size of its packets.
+        host: address of the receiver.
+        ip_version: of the packets.
+        json: path as the sender sees it.
+        port: on which the receiver listens.
+        binary: the engine.
+    """
+    assert transfer.packet_bytes is not None
+    assert transfer.duration_ns is not None
+    words = [str(binary), "udp", host, "--port", str(port), "--time", seconds_text(transfer.duration_ns)]
+    words += ["--rate", str(payload_rate_bps(transfer, ip_version))]
+    words += ["--size", str(payload_bytes(transfer.packet_bytes, ip_version))]
+    if transfer.active_ns and transfer.idle_ns:
+        words += ["--active", f"{transfer.active_ns}ns", "--idle", f"{transfer.idle_ns}ns"]
+    return [*words, *_waits(transfer.stall_ns, "--connect-timeout", "--answer-timeout"), "--json", json]
+
+
 def engine_commands(
     transfer: Transfer,
     out: str,
     *,
+    ip_version: int = 4,
     receiver: str = "{receiver}",
     port: int = ENGINE_PORT,
     binary: str | Path = ENGINE_BINARY,
@@ -130,6 +161,7 @@ def engine_commands(
         transfer: what is sent and how.
         out: folder as the programs see it; gets receiver.csv, receiver.json, sender.csv, live.jsonl and engine.json.
         receiver: its address, or a placeholder that the world fills in; so is `KEY_FILE`, where data is protected.
+        ip_version: of the packets.
         port: on which it listens.
         binary: the engine.
 
@@ -145,6 +177,9 @@ def engine_commands(
         key=KEY_FILE if transfer.protect != "none" else None,
         binary=binary,
     )
+    if transfer.protocol == "udp":
+        json = f"{out}/engine.json"
+        return receiving, datagram_command(transfer, receiver, ip_version, json=json, port=port, binary=binary)
     sending = send_command(
         transfer,
         receiver,

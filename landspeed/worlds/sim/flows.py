@@ -7,6 +7,7 @@ from typing import Any
 
 from landspeed.judge.calibration_checks import with_checks
 from landspeed.results.bundle import RAW_PINGS, RAW_SAMPLES
+from landspeed.results.datagram_result import datagram_result
 from landspeed.results.flow_result import FlowResult, flow_folder
 from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.results.tool_result import TransferResult
@@ -53,7 +54,9 @@ def with_results(record: RunRecord, plan: Plan, result: dict[str, Any]) -> RunRe
 
 def _flow(flow: FlowResult, path: Plan, told: dict[str, Any], result: dict[str, Any]) -> FlowResult:
     start_ns, measured = told.get("start_ns", -1), _calibration(path, told)
-    found = TransferResult.of({name: value for name, value in told.items() if name not in _OF_FLOW})
+    of_transfer = {name: value for name, value in told.items() if name not in _OF_FLOW}
+    datagrams = path.transfer.protocol == "udp"
+    found = datagram_result(of_transfer) if datagrams else TransferResult.of(of_transfer)
     found.tool_result.version = result.get("ns3_version")
     if not found.tool_result.complete:
         found.tool_result.error = result.get("error")

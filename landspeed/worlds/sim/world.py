@@ -52,7 +52,7 @@ class SimWorld(World):
     capabilities = Capabilities(
         disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"),
         events=tuple(KINDS),
-        special_keys=("ecn", "ping"),
+        special_keys=("protocol", "ecn", "ping"),
         link_keys=("trace",),
         shapes=("path", "network"),
     )

@@ -35,6 +35,22 @@ Transfer transfer_read(const Field &field)
 		transfer.stall_ns = field.at("stall_ns").time_ns(1);
 	if (field.has("ping_interval_ns"))
 		transfer.ping_interval_ns = field.at("ping_interval_ns").time_ns(1);
+	transfer.datagrams =
+	    field.has("protocol") && field.at("protocol").one_of({"tcp", "udp"}) == 1;
+	if (transfer.datagrams) {
+		constexpr uint64_t least_bytes = 68; // with IPv6 20 more
+		transfer.rate_bps = field.at("rate_bps").rate_bps();
+		transfer.packet_bytes =
+		    static_cast<uint32_t>(field.at("packet_bytes").integer(least_bytes, 65'535));
+		if (!transfer.duration_ns)
+			field.fail("datagrams have a duration");
+		if (field.has("active_ns") != field.has("idle_ns"))
+			field.fail("active_ns and idle_ns go together");
+		if (field.has("active_ns")) {
+			transfer.active_ns = field.at("active_ns").time_ns(1'000'000);
+			transfer.idle_ns = field.at("idle_ns").time_ns(1'000'000);
+		}
+	}
 	transfer.ecn = field.has("ecn") && field.at("ecn").boolean();
 	return transfer;
 }

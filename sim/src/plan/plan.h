@@ -79,9 +79,13 @@ struct Transfer {
 	int64_t sample_interval_ns = 0;
 	std::optional<uint64_t> pacing_rate_bps; ///< per stream
 	int64_t start_stagger_ns = 0;
-	int64_t stall_ns = 30'000'000'000; ///< given up when nothing has moved for so long
-	bool ecn = false;                  ///< both ends negotiate it (RFC 3168)
-	int64_t ping_interval_ns = 0;      ///< of echoes beside it; 0: there are none
+	int64_t stall_ns = 30'000'000'000;  ///< given up when nothing has moved for so long
+	bool ecn = false;                   ///< both ends negotiate it (RFC 3168)
+	int64_t ping_interval_ns = 0;       ///< of echoes beside it; 0: there are none
+	bool datagrams = false;             ///< of UDP, for `duration_ns`, instead of TCP
+	uint64_t rate_bps = 0;              ///< of their IP packets, while it sends
+	uint32_t packet_bytes = 0;          ///< of each IP packet
+	int64_t active_ns = 0, idle_ns = 0; ///< it sends and rests in turns; 0: it never rests
 };
 
 enum class EventKind { loss, rate, delay, down, background };

@@ -68,6 +68,28 @@ def test_many_leave_in_one_call_where_one_by_one_would_be_too_many(bench: Bench)
 
 
 @pytest.mark.slow
+def test_it_sends_and_rests_in_turns_and_the_receiver_keeps_the_bytes(bench: Bench) -> None:
+    """Twelve of 500 B and a thirteenth at 96 ms in each 100 ms of 1 Mbit/s, then 100 ms without."""
+    rows = bench.folder / "came.csv"
+    receiver = bench.receive("--one-off", "--samples", str(rows), "--interval", "50ms")
+    result = measure(bench, "--time", "0.5", "--rate", "1M", "--size", "500", "--active", "100ms", "--idle", "100ms")
+    assert receiver.wait() == 0
+    assert (result["sent"], result["received"], result["duration_s"]) == (75, 75, 0.5)
+    series = [[int(each) for each in line.split(",")] for line in rows.read_text().splitlines()[1:]]
+    counts = [count for _, _, count in series]
+    assert counts == sorted(counts) and counts[-1] == 75 * 500
+    # In a rest nothing comes: for 100 ms of every 200 the bytes stay as they are.
+    assert len({count for count in counts if count % 12_500 == 0}) == 4
+    assert 0 <= result["jitter_mean_s"] < 0.01
+
+
+def test_a_rest_needs_a_time_of_sending(bench: Bench) -> None:
+    program = Program([str(bench.binary), "udp", "a", "--idle", "1s"], bench.folder, "usage")
+    assert program.wait() == 2
+    assert "--active and --idle go together" in program.errors
+
+
+@pytest.mark.slow
 def test_with_a_key(bench: Bench) -> None:
     key = str(make_key(bench))
     bench.receive("--key", key)
