@@ -115,8 +115,13 @@ def _row(found: Found) -> str:
     """A row of a table, without its beginning."""
     low, high, cell = min(found.values), max(found.values), found.cell
     spread = f" ± {cell.spread:.3g}" if cell.spread else ""
-    seeds = f" ({low:.4g} … {high:.4g})" if len(found.values) > 1 else ""
+    seeds = f" ({_figure(low)} … {_figure(high)})" if len(found.values) > 1 else ""
     return (
-        f"{cell.name} | {found.world} | {cell.published:g}{spread} | {found.mean:.4g}{seeds} | {found.off:+.1%} "
+        f"{cell.name} | {found.world} | {cell.published:g}{spread} | {_figure(found.mean)}{seeds} | {found.off:+.1%} "
         f"| {found.verdict} |"
     )
+
+
+def _figure(value: float) -> str:
+    """Four digits, or all before the point."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
