@@ -11,10 +11,11 @@ from landspeed.runs.sweeps.grid import plan_grid
 from landspeed.runs.sweeps.sweep import State
 from landspeed.worlds.make_world import make_world
 from tests.bench.published.cells import Cell, Found, Source, sources
-from tests.bench.published.page import write_page
+from tests.bench.published.page import kept, write_page
 from tests.bench.published.running import Choice, run
 
 SOURCES = {each.name: each for each in sources()}
+ONLY_EMULATED = {"simult_flows"}  # MPTCP
 HANDFUL = {
     "imc23_bbr": ("cubic-20M-10ms-100kb", "bbr-20M-10ms-100kb"),
     "rfc9438": ("reno-1e-3-10ms", "cubic-1e-4-10ms"),
@@ -46,7 +47,8 @@ def test_each_source_has_a_path_and_a_choice(tmp_path: Path, source: Source) -> 
     assert len({cell.name for cell in source.cells}) == len(source.cells)
     assert any(cell.quick for cell in source.cells)
     ends = Choice(source, [source.cells[0], source.cells[-1]], 1)
-    plan_grid(ends.write_scenario(tmp_path), [], make_world("sim"))
+    if source.name not in ONLY_EMULATED:
+        plan_grid(ends.write_scenario(tmp_path), [], make_world("sim"))
 
 
 def test_a_cell_is_within_by_its_nearest_seed_or_between_two() -> None:
@@ -56,6 +58,17 @@ def test_a_cell_is_within_by_its_nearest_seed_or_between_two() -> None:
     outside = found_of((103, 104), cell)
     assert not outside.ok and outside.verdict == "**outside**: known"
     assert found_of((103,), replace(cell, cause="")).verdict == "**outside**, cause not known"
+
+
+def test_a_row_of_the_page_stays_until_its_cell_is_run_again(tmp_path: Path) -> None:
+    source = next(each for each in sources() if each.name == "rfc9438")
+    first, second, *_ = source.cells
+    page = tmp_path / "page.md"
+    write_page([Found(source, "emu", first, (10, 14, 15)), Found(source, "emu", second, (30,))], page)
+    stays = {each.cell.name: (each.mean, min(each.values), max(each.values)) for each in kept(page)}
+    assert stays == {first.name: (13, 10, 15), second.name: (30, 30, 30)}
+    write_page([Found(source, "emu", first, (11,))], page)
+    assert {each.cell.name: each.values for each in kept(page)} == {first.name: (11,), second.name: (30,)}
 
 
 def test_the_page_has_what_is_outside_first_and_every_cell(tmp_path: Path) -> None:

@@ -78,17 +78,23 @@ class Source:
 
 @dataclass(frozen=True)
 class Found:
-    """What landspeed measured in a cell: a figure for each seed."""
+    """What landspeed measured in a cell: a figure for each seed.
+
+    Attributes:
+        values: the figures; of a row that the page keeps, the lowest and the highest.
+        kept_mean: of a row that the page keeps.
+    """
 
     source: Source
     world: str
     cell: Cell
     values: Sequence[float] = field(default=())
+    kept_mean: float | None = None
 
     @property
     def mean(self) -> float:
         """Over the seeds."""
-        return statistics.fmean(self.values)
+        return statistics.fmean(self.values) if self.kept_mean is None else self.kept_mean
 
     @property
     def off(self) -> float:

@@ -1,4 +1,4 @@
-"""T10: BBR's share beside one CUBIC over the queue's size: Ware's paths (IMC'19), measured on FABRIC (2025)."""
+"""T10: BBR's share beside one CUBIC or Reno over the queue's size: Ware's paths (IMC'19), measured on FABRIC (2025)."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ def share_percent(_: Mapping[str, Any], bundle: Path) -> float:
 
 def cell_of(row: Row) -> Cell:
     """A row of figures and its queue."""
-    queue_bdp = int(row["queue_bdp"])
-    goodputs = [(float(row[f"bbr_{trial}_mbit"]), float(row[f"cubic_{trial}_mbit"])) for trial in TRIALS]
-    shares = [100 * bbr / (bbr + cubic) for bbr, cubic in goodputs]
+    queue_bdp, beside = int(row["queue_bdp"]), row["beside"]
+    goodputs = [(float(row[f"bbr_{trial}_mbit"]), float(row[f"other_{trial}_mbit"])) for trial in TRIALS]
+    shares = [100 * bbr / (bbr + other) for bbr, other in goodputs]
     mean = sum(shares) / len(shares)
     return Cell(
-        name=f"{queue_bdp}-BDP",
-        changes={"links.1.queue": f"{queue_bdp * BDP_BYTES} B"},
+        name=f"{queue_bdp}-BDP" if beside == "cubic" else f"{beside}-{queue_bdp}-BDP",
+        changes={"links.1.queue": f"{queue_bdp * BDP_BYTES} B", "flows.1.congestion_control": beside},
         published=round(mean, 1),
         spread=max(abs(each - mean) for each in shares),
         allowed=ALLOWED * mean,
         quick=queue_bdp in {1, 2, 8, 32},
-        cause=UNKNOWN if queue_bdp > 2 else "",
+        cause=UNKNOWN if beside == "cubic" and queue_bdp > 2 else "",
     )
 
 
 SOURCE = Source(
     name="fabric_bbr",
-    title="BBR beside one CUBIC, by the queue's size (Sarpkaya et al. 2025, on Ware's paths of IMC'19)",
-    read="fatihsarpkaya/bbr-shared-bottleneck, data of figure 2a: three trials on FABRIC, BBR version 1; its notebook "
-    "has runs of 1000 s, windows that the system chooses, no offloads",
+    title="BBR beside one CUBIC or Reno, by the queue's size (Sarpkaya et al. 2025, on Ware's paths of IMC'19)",
+    read="fatihsarpkaya/bbr-shared-bottleneck, data of figures 2a and 2c: three trials on FABRIC, BBR version 1; its "
+    "notebook has runs of 1000 s, windows that the system chooses, no offloads",
     figure="BBR's share of the goodput over 1000 s",
     unit="%",
     rule="± 10 % of the share",

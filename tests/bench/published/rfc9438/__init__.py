@@ -36,22 +36,27 @@ def cause_of(control: str, window: int, rtt_ms: int) -> str:
     return RECOVERY if window < SMALL else WHOLE_PACKETS
 
 
+def changes_of(control: str, rtt_ms: int, every: int, window: int) -> dict[str, Any]:
+    """A path on which only the loss of each packet of a number limits a window of so many packets."""
+    cycle_s = every / window * rtt_ms / 1e3
+    duration_s = max(LEAST_S, (FEW_CYCLES if every >= MANY else CYCLES) * cycle_s)
+    return {
+        "line_rate": f"{max(1000, ROOM * window * WIRE_BYTES * 8 / rtt_ms):.0f} kbit/s",
+        "path.1.one_way_delay": f"{rtt_ms / 2} ms",
+        "path.1.loss": {"every": every},
+        "transfer.congestion_control": control,
+        "transfer.window": f"{max(65536, ROOM * window * MSS_BYTES)} B",
+        "transfer.duration": f"{duration_s:.1f} s",
+        "transfer.sample_interval": f"{min(100, rtt_ms)} ms",
+    }
+
+
 def cell_of(row: Row) -> Cell:
     """A row of the tables and a path on which only the loss limits."""
     control, rtt_ms, every, window = row["control"], int(row["rtt_ms"]), int(row["every"]), int(row["window_packets"])
-    cycle_s = every / window * rtt_ms / 1e3
-    duration_s = max(LEAST_S, (FEW_CYCLES if every >= MANY else CYCLES) * cycle_s)
     return Cell(
         name=f"{control}-1e-{len(row['every']) - 1}-{rtt_ms}ms",
-        changes={
-            "line_rate": f"{max(1000, ROOM * window * WIRE_BYTES * 8 / rtt_ms):.0f} kbit/s",
-            "path.1.one_way_delay": f"{rtt_ms / 2} ms",
-            "path.1.loss": {"every": every},
-            "transfer.congestion_control": control,
-            "transfer.window": f"{max(65536, ROOM * window * MSS_BYTES)} B",
-            "transfer.duration": f"{duration_s:.1f} s",
-            "transfer.sample_interval": f"{min(100, rtt_ms)} ms",
-        },
+        changes=changes_of(control, rtt_ms, every, window),
         published=window,
         spread=0,
         allowed=0.05 * window,

@@ -1,0 +1,66 @@
+"""T5: Mathis's constant from window halvings, with 10 to 50 flows of Reno at a queue of 3 MB."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from landspeed.results.samples_reader import Samples
+from tests.bench.published.cells import Cell, Row, Source, figures_of
+
+LEAST, MOST = 1.22, 1.33  # the range that is asked of all cells
+FROM_S = 60.0
+MSS_BYTES = 1448
+
+
+def cell_of(row: Row) -> Cell:
+    """A round-trip time and a number of flows."""
+    both = (float(row["c_cloudlab"]), float(row["c_fabric"]))
+    mean = fmean(both)
+    return Cell(
+        name=f"{row['rtt_ms']}ms-{row['flows']}-flows",
+        changes={"path.0.reverse.one_way_delay": f"{row['rtt_ms']} ms", "transfer.streams": int(row["flows"])},
+        published=mean,
+        spread=abs(both[0] - both[1]) / 2,
+        allowed=max(mean - LEAST, MOST - mean),
+        quick=row["rtt_ms"] == "20",
+    )
+
+
+def halvings(windows: list[tuple[float, float]]) -> int:
+    """How often a stream's slow start threshold was set anew."""
+    return sum(now != before for (_, before), (_, now) in itertools.pairwise(windows))
+
+
+def constant(_: Mapping[str, Any], bundle: Path) -> float:
+    """C = rate x RTT x sqrt(halvings / segments) / MSS of all flows together, from the first minute's end on."""
+    samples = Samples(bundle)
+    sent = {stream: _late(points) for stream, points in samples.by_stream("receiver", "bytes").items()}
+    thresholds = samples.by_stream("sender", "ssthresh_packets")
+    halved = sum(halvings(_late(points)) for points in thresholds.values())
+    rtt_s = fmean(rtt for points in samples.by_stream("sender", "srtt_us", 1e6).values() for _, rtt in _late(points))
+    moved = sum(points[-1][1] - points[0][1] for points in sent.values())
+    seconds = fmean(points[-1][0] - points[0][0] for points in sent.values())
+    rate = moved / seconds / len(sent)  # bytes/s of a flow
+    return rate * rtt_s * math.sqrt(halved / (moved / MSS_BYTES)) / MSS_BYTES
+
+
+def _late(points: Any) -> list[tuple[float, float]]:
+    return [(time_s, value) for time_s, value in points if time_s >= FROM_S]
+
+
+SOURCE = Source(
+    name="revisiting_scale",
+    title='Constant of the square-root law from window halvings ("Revisiting TCP at scale", repeated 2022-24)',
+    read="vinitaparasrampuria/IMC-Revisiting-TCP, outputs of CloudLab and of FABRIC",
+    figure="C = rate × RTT × √p / MSS, p the halvings by segments",
+    unit="",
+    rule=f"within {LEAST} … {MOST}, the range of all cells",
+    cells=[cell_of(row) for row in figures_of("revisiting_scale")],
+    measure=constant,
+    worlds=("emu", "sim"),
+)

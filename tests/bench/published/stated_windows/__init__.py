@@ -1,0 +1,45 @@
+"""T13: windows of programs, and the rates that their authors measured with them."""
+
+from __future__ import annotations
+
+from landspeed.scenario.theory.physics import linux_usable_window_bytes
+from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_between
+
+MSS_BYTES = 1448
+FROM_S, TO_S = 5.0, 30.0
+WRITES = "the arithmetic has 23.0 Mbit/s of this window, too: something beside the window limited theirs"
+
+
+def asked_bytes(window_bytes: int) -> int:
+    """What to ask of Linux, so that it offers a window: its grant is a share of twice the figure asked."""
+    granted = linux_usable_window_bytes(window_bytes, MSS_BYTES, "packets")
+    return window_bytes * window_bytes // granted
+
+
+def cell_of(row: Row) -> Cell:
+    """A program's window and path."""
+    published, window_bytes = float(row["goodput_mbit"]), int(row["window_bytes"])
+    return Cell(
+        name=f"{row['program']}-{window_bytes // 1024}KiB-{row['rtt_ms']}ms",
+        changes={
+            "path.1.one_way_delay": f"{float(row['rtt_ms']) / 2} ms",
+            "transfer.window": f"{asked_bytes(window_bytes)} B",
+        },
+        published=published,
+        spread=float(row["spread_mbit"]),
+        allowed=0.05 * published,
+        quick=True,
+        cause=WRITES if published == 20.4 else "",
+    )
+
+
+SOURCE = Source(
+    name="stated_windows",
+    title="Rates of programs whose own window is the limit",
+    read="V10lator/NUSspli pull request 491, mozilla/neqo pull request 1868",
+    figure="goodput once it is steady",
+    unit="Mbit/s",
+    rule="± 5 %",
+    cells=[cell_of(row) for row in figures_of("stated_windows")],
+    measure=goodput_between(FROM_S, TO_S),
+)
