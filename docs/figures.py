@@ -23,7 +23,7 @@ from pathlib import Path
 from docs.blocks import KINDS, Block, read_blocks
 
 ROOT = Path(__file__).resolve().parent.parent
-AT_THE_ROOT = ("README.md", "docs/ARCHITECTURE.md", "docs/CONTRIBUTING.md", "scenarios/README.md", "sim/README.md")
+OUTSIDE = ("README.md", "scenarios/README.md", "sim/README.md")  # documents that are not in docs/
 BUNDLE = re.compile(r"\b([a-z0-9][a-z0-9-]*)-\d{8}T\d{6}Z-[0-9a-f]{6}\b")
 STAMP = "20261122T120000Z-1a2b3c"  # a bundle's name in a document
 WORDS = {"run": "--out", "compare": "--out", "results": "--runs"}  # the option that names the folder of bundles
@@ -39,7 +39,7 @@ exec {command} "$@"
 def documents() -> list[Path]:
     """Every document whose blocks are kept true."""
     site = [file for file in sorted((ROOT / "docs").rglob("*.md")) if "generators" not in file.parts]
-    return [*(ROOT / name for name in AT_THE_ROOT), *site]
+    return [*(ROOT / name for name in OUTSIDE), *site]
 
 
 class Scratch:

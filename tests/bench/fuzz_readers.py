@@ -30,6 +30,7 @@ from landspeed.scenario.importers.import_files import import_files
 from landspeed.scenario.importers.path_evidence import MeasurementError
 from landspeed.scenario.importers.registry import all_readers, reader_of
 from landspeed.scenario.importers.topologies.maps import KINDS, map_kind
+from tests.support.importer_inputs import importer_inputs
 from tests.support.packets import pcap, pcapng, talk
 from tests.support.places import ROOT, TESTS
 from tests.support.trace_dialects import PINGS, TRACES
@@ -97,7 +98,7 @@ def seeds() -> dict[str, list[bytes]]:
     packets = talk(packets=120)
     files = [pcap(packets), pcapng(packets), gzip.compress(pcap(packets, order=">"), mtime=0)]
     files += [each if isinstance(each, bytes) else each.encode() for each, _ in (*TRACES.values(), *PINGS.values())]
-    inputs = [each for name in ("importer_inputs", "map_inputs") for each in (TESTS / "scenario" / name).iterdir()]
+    inputs = [each for folder in (importer_inputs(), TESTS / "scenario" / "map_inputs") for each in folder.iterdir()]
     files += [each.read_bytes() for each in sorted(inputs) if each.is_file() and each.suffix != ".py"]
     found: dict[str, list[bytes]] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -16,14 +16,7 @@ from tests.support.engine.auth import (
     corpus,
     make_key,
 )
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    ENGINE_FOLDER,
-    PROTOCOL,
-    Bench,
-    bench_fixture,
-    control_connection,
-    engine_fixture,
-)
+from tests.support.engine.fixtures import PROTOCOL, Bench, control_connection
 
 FRAME_REQUEST = 16 << 10  # control/frame.h
 

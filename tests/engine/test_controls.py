@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench
 
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 BBR = ("bbr_bw_bps", "bbr_min_rtt_us", "bbr_pacing_gain_256", "bbr_cwnd_gain_256")

@@ -16,17 +16,7 @@ import pytest
 from tests.support.engine.auth import REQUEST, Client, corpus, make_key
 from tests.support.engine.faults import GREETING, frame
 from tests.support.engine.faults import REQUEST as PLAIN
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    MAGIC,
-    PROTOCOL,
-    Bench,
-    bench_fixture,
-    challenged,
-    control_connection,
-    engine_fixture,
-    hello,
-    say_hello,
-)
+from tests.support.engine.fixtures import MAGIC, PROTOCOL, Bench, challenged, control_connection, hello, say_hello
 
 TOTAL = 1000
 

@@ -21,7 +21,7 @@ from tests.support.emu_fixtures import execute, plan_of, scenario, transfer
 from tests.support.engine.auth import Client, make_key
 from tests.support.engine.faults import REQUEST
 from tests.support.engine.files_fixtures import BLOCK, describe, write_file
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench
 from tests.support.engine.guest import ENGINE, INSIDE, perform, result
 from tests.support.places import PROGRAMS
 

@@ -10,7 +10,7 @@ import pytest
 
 from landspeed.scenario.plan.plan import Transfer
 from landspeed.worlds.engine.command import engine_commands, seconds_text
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench
 from tests.support.engine.result import read_result
 from tests.support.stopwatch import one_of_few, undisturbed
 

@@ -14,8 +14,8 @@ import pytest
 from landspeed.worlds.engine.command import OWN_STALL_NS
 from tests.support import builds
 from tests.support.engine.auth import Client
-from tests.support.engine.fixtures import ENGINE_FOLDER, Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
-from tests.support.engine.third_party import Three, three_fixture  # noqa: F401  (fixture)
+from tests.support.engine.fixtures import ENGINE_FOLDER, Bench
+from tests.support.engine.third_party import Three
 
 OF_SEND = "see 'send --help'"
 COMMANDS = ("send", "receive", "get", "rr", "udp", "third-party")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import builds
-from tests.support.engine.fixtures import ENGINE_FOLDER, engine_fixture  # noqa: F401  (fixture)
+from tests.support.engine.fixtures import ENGINE_FOLDER
 
 COMMANDS = ("receive", "send", "get", "rr", "udp", "third-party", "key")
 

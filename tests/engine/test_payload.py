@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import builds
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench
 from tests.support.places import PROGRAMS
 
 MASK = (1 << 64) - 1

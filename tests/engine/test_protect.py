@@ -13,7 +13,7 @@ import pytest
 from tests.support.engine.auth import Client, make_key
 from tests.support.engine.faults import REQUEST
 from tests.support.engine.files_fixtures import BLOCK, describe, write_file
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture, free_port  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, free_port
 from tests.support.engine.verify import PROXY, RECEIVER, Proxy, pass_hello
 
 MODES = ["mac", "aead"]

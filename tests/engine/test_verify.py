@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture, free_port  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, free_port
 from tests.support.engine.result import read_result
 from tests.support.engine.verify import (
     BLOCK,

@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.support.engine.fixtures import Bench, Program, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, Program
 
 
 def unprivileged(words: list[str]) -> list[str]:

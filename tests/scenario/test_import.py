@@ -24,9 +24,9 @@ from landspeed.scenario.importers.readers.ss import read_ss
 from landspeed.scenario.importers.readers.traceroute import read_traceroute
 from landspeed.scenario.importers.reading import seconds_of
 from tests.support.command import landspeed
-from tests.support.places import ROOT
+from tests.support.importer_inputs import importer_inputs
 
-HERE = ROOT / "tests" / "scenario" / "importer_inputs"
+HERE = importer_inputs()
 RTT_MS = 50.006  # of first.yaml, a ping's serialization counted
 LINE_BPS = 1e9
 

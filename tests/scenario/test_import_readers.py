@@ -15,9 +15,9 @@ from landspeed.scenario.importers.path_evidence import MeasuredTransfer, Measure
 from landspeed.scenario.importers.registry import all_readers, reader_of
 from tests.support.command import landspeed
 from tests.support.fuzzing import damaged_bytes, examples
-from tests.support.places import TESTS
+from tests.support.importer_inputs import importer_inputs
 
-HERE = TESTS / "scenario" / "importer_inputs"
+HERE = importer_inputs()
 
 KINDS = {
     "iperf2": ("iperf2.txt", "iperf2-old-parallel.txt", "iperf2-udp.txt", "iperf2.csv"),
@@ -60,7 +60,7 @@ def test_a_file_is_found_out(kind: str, name: str) -> None:
     assert reader_of(HERE / name).kind == kind
 
 
-@pytest.mark.parametrize("name", sorted(each.name for each in HERE.iterdir() if each.suffix != ".py"))
+@pytest.mark.parametrize("name", sorted(each.name for each in HERE.iterdir()))
 def test_no_input_is_of_two_programs(name: str) -> None:
     assert reader_of(HERE / name).kind in KINDS
 

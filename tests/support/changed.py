@@ -30,30 +30,48 @@ def _module(file: str) -> str:
 
 
 def _of_room(file: str, tests: dict[str, Path]) -> set[str]:
-    """Tests in the folder of a file's room; if it has none, those that name the room or, at the top, the file."""
-    first, *rest = Path(file).parts
-    room = rest[0] if first in ("landspeed", "tests") and rest else first
-    folder = f"tests/{ROOMS.get(room, room)}/"
-    if found := {name for name in tests if name.startswith(folder)}:
-        return found
-    word = re.compile(rf"(?<![\w.]){re.escape(room)}(?!\w)")
-    return {name for name, path in tests.items() if word.search(path.read_text(encoding="utf-8"))}
+    """Tests in the folder of a file's room, of the smallest room that has one (`landspeed/worlds/emu/guest/…`: emu)."""
+    for room in reversed(Path(file).parts[:-1]):
+        folder = f"tests/{ROOMS.get(room, room)}/"
+        if found := {name for name in tests if name.startswith(folder)}:
+            return found
+    return set()
+
+
+def _naming(word: str, among: Iterable[str]) -> set[str]:
+    """Files in whose text the word stands."""
+    pattern = re.compile(rf"(?<![\w.]){re.escape(word)}(?!\w)")
+    return {name for name in among if pattern.search((ROOT / name).read_text(encoding="utf-8"))}
+
+
+def _reached(files: Iterable[str], tests: dict[str, Path], graph: grimp.ImportGraph) -> set[str]:
+    """Tests that are one of these files of Python, or import one, or have a conftest that does."""
+    modules = {_module(file) for file in files} & graph.modules
+    modules = modules.union(*(graph.find_downstream_modules(module) for module in modules))
+    folders = tuple(
+        f"{each.replace('.', '/').removesuffix('conftest')}" for each in modules if each.endswith(".conftest")
+    )
+    return {name for name in tests if _module(name) in modules or name.startswith(folders)}
 
 
 def concerned(files: Iterable[str]) -> list[str]:
-    """Test files that import one of these, directly or not, and those of the rooms of files that none can import."""
+    """Test files that import one of these, directly or not, and those of the rooms of files that commands run.
+
+    The command, a guest's agent and programs of the tests are started, not imported: so a module of the package
+    concerns the tests of its room, too, and what nobody imports those that name it.
+    """
     tests = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "tests").rglob("test_*.py"))}
+    helpers = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py")}
     graph = grimp.build_graph("landspeed", "tests", cache_dir=str(ROOT / "build/grimp"))
     found: set[str] = set()
     for file in files:
         if file == FOR_ALL:
             return list(tests)
-        module = _module(file)
-        if file.endswith(".py") and module in graph.modules:
-            reached = {module, *graph.find_downstream_modules(module)}
-            found |= {name for name in tests if _module(name) in reached}
-        else:
-            found |= _of_room(file, tests)
+        reached = _reached([file], tests, graph) if file.endswith(".py") else set[str]()
+        if file.startswith("landspeed/") or not (reached or file.startswith("tests/support/")):
+            reached |= _of_room(file, tests)
+        word = Path(file).stem if file.endswith(".py") else Path(file).parts[0]
+        found |= reached or _reached(_naming(word, helpers - {file}), tests, graph)
     return sorted(found)
 
 

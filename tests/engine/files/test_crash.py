@@ -18,7 +18,7 @@ import pytest
 from tests.support import builds
 from tests.support.engine import losing_disk
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, PARTIAL, describe, leftovers, write_file
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench
 from tests.support.places import PROGRAMS
 
 POINTS = int(os.environ.get("LANDSPEED_CRASHES", "40"))

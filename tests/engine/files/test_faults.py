@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, describe, leftovers, make_tree, slow_disk, write_file
-from tests.support.engine.fixtures import Bench, Program, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, Program, wait_until
 from tests.support.stopwatch import one_of_few, undisturbed
 
 

@@ -24,7 +24,7 @@ from tests.support.engine.files_fixtures import (
     slow_disk,
     write_file,
 )
-from tests.support.engine.fixtures import Bench, Program, bench_fixture, engine_fixture, free_port, wait_until  # noqa: F401
+from tests.support.engine.fixtures import Bench, Program, free_port, wait_until
 from tests.support.engine.result import read_result
 from tests.support.stopwatch import one_of_few, undisturbed
 

@@ -15,16 +15,7 @@ import pytest
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, describe, leftovers, make_tree, write_file
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    Bench,
-    Program,
-    bench_fixture,
-    children,
-    control_connection,
-    engine_fixture,
-    only_child,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench, Program, children, control_connection, only_child, wait_until
 from tests.support.engine.hostile import DATA, DIRECTORY, LINK, LIST, LIST_END, entry, record
 from tests.support.engine.result import EngineResult, read_result
 from tests.support.programs.fake_sender import liar

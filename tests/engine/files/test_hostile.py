@@ -11,16 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine.files_fixtures import BLOCK, PARTIAL, leftovers, write_file
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    PROTOCOL,
-    Bench,
-    Program,
-    bench_fixture,
-    control_connection,
-    engine_fixture,
-    say_hello,
-)
-from tests.support.engine.hostile import (  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, Program
+from tests.support.engine.hostile import (
     ABANDON,
     DATA,
     DIRECTORY,
@@ -31,7 +23,6 @@ from tests.support.engine.hostile import (  # noqa: F401  (fixtures)
     ZERO,
     entry,
     listed,
-    place_fixture,
     record,
     visit,
 )

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
-from tests.support.engine.hostile import DATA, DIRECTORY, LINK, entry, listed, place_fixture, record, visit  # noqa: F401
+from tests.support.engine.fixtures import Bench
+from tests.support.engine.hostile import DATA, DIRECTORY, LINK, entry, listed, record, visit
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.engine.files_fixtures import describe, leftovers
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench
 
 # What Linux takes as a name: 1 to 255 bytes of any kind but two, and not the two that mean a directory.
 NAMES = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, PARTIAL, leftovers, slow_disk, write_file
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, wait_until
 from tests.support.engine.hostile import XXHASH
 
 XXHASH.XXH3_64bits_withSeed.restype = ctypes.c_uint64

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, write_file
-from tests.support.engine.fixtures import Bench, Program, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, Program, wait_until
 
 BLOCKS = 24
 ANEW = "1 unfinished files are not resumed, but begun anew"

@@ -10,16 +10,7 @@ import pytest
 
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.files_fixtures import slow_disk
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    PROTOCOL,
-    Bench,
-    Program,
-    bench_fixture,
-    children,
-    control_connection,
-    engine_fixture,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench, Program, children, control_connection, wait_until
 
 FILES = 3000
 LONG_S = FILES * 0.01  # of the walk at 10 ms a name: none below waits for its end

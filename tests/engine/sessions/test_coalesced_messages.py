@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.engine.fake_server import TOKEN, frame, take
 from tests.support.engine.files_fixtures import write_file
-from tests.support.engine.fixtures import MAGIC, Bench, bench_fixture, control_connection, engine_fixture, say_hello  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import MAGIC, Bench, control_connection, say_hello
 from tests.support.engine.stall import REQUEST, result
 
 LONG = "600s"  # nothing but the second message ends the session within the test

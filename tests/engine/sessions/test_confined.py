@@ -15,14 +15,7 @@ import pytest
 
 from tests.support import builds
 from tests.support.engine.files_fixtures import write_file
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    Bench,
-    Program,
-    bench_fixture,
-    engine_fixture,
-    only_child,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench, Program, only_child, wait_until
 
 NOBODY = pwd.getpwnam("nobody")
 

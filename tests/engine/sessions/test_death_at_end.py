@@ -13,14 +13,10 @@ import pytest
 
 from tests.support.engine.fake_server import TOKEN, Begun, frame, pretended, take
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, describe, write_file
-from tests.support.engine.fixtures import (  # noqa: F401
-    MAGIC,
-    PROTOCOL,
+from tests.support.engine.fixtures import (
     Bench,
-    bench_fixture,
     children,
     control_connection,
-    engine_fixture,
     hello,
     only_child,
     say_hello,

@@ -12,14 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine.files_fixtures import describe, leftovers, slow_disk
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    Bench,
-    Program,
-    bench_fixture,
-    control_connection,
-    engine_fixture,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench, Program, control_connection, wait_until
 
 FILES = 5000
 FEW = 64

@@ -20,14 +20,12 @@ from tests.support.engine.faults import (
     REQUEST,
     frame,
 )
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import (
     PROTOCOL,
     Bench,
     Program,
-    bench_fixture,
     children,
     control_connection,
-    engine_fixture,
     only_child,
     say_hello,
     wait_until,

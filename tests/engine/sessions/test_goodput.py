@@ -18,7 +18,7 @@ import pytest
 from landspeed.results.record import RunRecord
 from tests.support.emu_fixtures import plan_of, scenario, transfer
 from tests.support.engine.fake_server import TOKEN, frame, take
-from tests.support.engine.fixtures import MAGIC, Bench, bench_fixture, engine_fixture, only_child  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import MAGIC, Bench, only_child
 from tests.support.engine.limits_hostile import Client
 from tests.support.stopwatch import one_of_few, undisturbed
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench
 
 F_SETPIPE_SZ, F_GETPIPE_SZ = 1031, 1032
 

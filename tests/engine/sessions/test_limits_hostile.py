@@ -14,14 +14,7 @@ import pytest
 from tests.support import builds
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    Bench,
-    bench_fixture,
-    children,
-    engine_fixture,
-    numbered,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench, children, numbered, wait_until
 from tests.support.engine.limits_hostile import ALLOWED_S, PROBE, TCP_MEM, Client
 from tests.support.stopwatch import contention, one_of_few, undisturbed
 

@@ -22,14 +22,12 @@ import pytest
 from tests.support import builds
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import (
     ENGINE_FOLDER,
     Bench,
     Program,
-    bench_fixture,
     children,
     control_connection,
-    engine_fixture,
     only_child,
     wait_until,
 )

@@ -19,15 +19,13 @@ from pathlib import Path
 import pytest
 
 from tests.support import builds
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import (
     PROTOCOL,
     Bench,
     Program,
-    bench_fixture,
     children,
     control_connection,
     end,
-    engine_fixture,
     say_hello,
     wait_until,
 )

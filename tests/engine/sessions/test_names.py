@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.engine.fixtures import Bench, Program, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, Program
 
 ALONE = ["unshare", "--mount", "--propagation", "private", "sh", "-c"]
 BIND = 'mount --bind "$1" "$(readlink -f /etc/resolv.conf)" && mount --bind "$2" /etc/nsswitch.conf'

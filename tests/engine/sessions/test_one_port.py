@@ -13,15 +13,11 @@ import pytest
 
 from tests.support.engine.fake_server import take
 from tests.support.engine.faults import GREETING, REQUEST, frame
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import (
     Bench,
     Program,
-    bench_fixture,
-    challenged,
     children,
     control_connection,
-    end,
-    engine_fixture,
     free_port,
     only_child,
     say_hello,

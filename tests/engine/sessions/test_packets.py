@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.engine.fixtures import Bench, Program, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, Program
 from tests.support.stopwatch import one_of_few, undisturbed
 
 pytestmark = pytest.mark.root

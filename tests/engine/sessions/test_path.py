@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.engine.fixtures import Bench, Program, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, Program, wait_until
 from tests.support.stopwatch import Disturbed, one_of_few, undisturbed
 
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")

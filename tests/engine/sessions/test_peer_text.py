@@ -13,18 +13,10 @@ import pytest
 from tests.support.engine.auth import Client
 from tests.support.engine.fake_server import frame
 from tests.support.engine.files_fixtures import BLOCK, write_file
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    MAGIC,
-    Bench,
-    Program,
-    bench_fixture,
-    control_connection,
-    engine_fixture,
-    say_hello,
-)
+from tests.support.engine.fixtures import MAGIC, Bench, Program, control_connection
 from tests.support.engine.hostile import ABANDON, LIST, LIST_END, entry, record, visit
 from tests.support.engine.stall import idle
-from tests.support.engine.third_party import Three, three_fixture  # noqa: F401  (fixture)
+from tests.support.engine.third_party import Three
 
 # A window's title, red, CSI as one character of UTF-8 and as one byte, a turn of the direction, no UTF-8 at all.
 EVIL = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202egpj\x7f\r\n"

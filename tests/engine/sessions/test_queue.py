@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import builds
 from tests.support.engine.fake_server import frame, take
-from tests.support.engine.fixtures import Bench, bench_fixture, control_connection, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, control_connection
 from tests.support.engine.limits_hostile import REQUEST
 
 GREETING = frame({"type": "greeting", "nonce": "00" * 32, "key": False})

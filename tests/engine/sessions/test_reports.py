@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench
 from tests.support.engine.result import read_result
 from tests.support.stopwatch import one_of_few, undisturbed
 

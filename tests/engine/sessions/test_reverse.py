@@ -12,17 +12,7 @@ import pytest
 
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    MAGIC,
-    Bench,
-    Program,
-    bench_fixture,
-    children,
-    control_connection,
-    engine_fixture,
-    only_child,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench, Program, children, control_connection, only_child, wait_until
 from tests.support.engine.result import read_result
 from tests.support.engine.reverse import (
     fail,

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from tests.support.engine.fake_server import frame, take
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench
 from tests.support.engine.reverse import fail, send
 from tests.support.programs.fake_sender import liar
 

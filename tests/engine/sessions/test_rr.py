@@ -14,15 +14,12 @@ from landspeed.worlds.engine.command import ENGINE_BINARY
 from tests.support.emu_fixtures import execute, plan_of, scenario
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    MAGIC,
+from tests.support.engine.fixtures import (
     Bench,
     Program,
-    bench_fixture,
     challenged,
     children,
     control_connection,
-    engine_fixture,
     numbered,
     say_hello,
     wait_until,

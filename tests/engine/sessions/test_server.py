@@ -14,16 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import builds
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    Bench,
-    Program,
-    bench_fixture,
-    children,
-    control_connection,
-    engine_fixture,
-    only_child,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench, Program, children, control_connection, only_child, wait_until
 from tests.support.stopwatch import one_of_few, undisturbed
 
 

@@ -16,16 +16,7 @@ import pytest
 from tests.support import builds
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.files_fixtures import BLOCK, write_file
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    MAGIC,
-    Bench,
-    bench_fixture,
-    children,
-    control_connection,
-    engine_fixture,
-    say_hello,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench, children, control_connection, say_hello, wait_until
 from tests.support.engine.hostile import DATA, LIST, LIST_END, entry, record
 from tests.support.engine.stall import (
     REQUEST,

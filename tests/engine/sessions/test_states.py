@@ -25,7 +25,7 @@ import pytest
 
 from tests.support import builds
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, PARTIAL, describe, write_file
-from tests.support.engine.fixtures import Bench, Program, bench_fixture, children, engine_fixture, wait_until  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench, Program, children, wait_until
 from tests.support.engine.states import Wire
 from tests.support.stalls import Beside
 from tests.support.stopwatch import contention, one_of_few, undisturbed

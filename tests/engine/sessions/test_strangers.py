@@ -15,7 +15,7 @@ import pytest
 from tests.support import builds
 from tests.support.engine.crowd import PLACES, RATE, Place, Strangers, all_of_a_network, far
 from tests.support.engine.faults import frame
-from tests.support.engine.fixtures import PROTOCOL, Bench, Program, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import PROTOCOL, Bench, Program
 from tests.support.stopwatch import contention
 
 TRIES = 6

@@ -8,19 +8,8 @@ import signal
 import pytest
 
 from tests.support.engine.auth import Client, make_key
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    Bench,
-    Program,
-    bench_fixture,
-    children,
-    engine_fixture,
-    free_port,
-    wait_until,
-)
-from tests.support.engine.third_party import (  # noqa: F401  (fixtures)
-    Three,
-    three_fixture,
-)
+from tests.support.engine.fixtures import Bench, Program, children, wait_until
+from tests.support.engine.third_party import Three
 
 # Linux does not pace a connection's first ten segments, and those of the loopback device have that many bytes.
 UNPACED_BITS = 10 * 65483 * 8

@@ -17,15 +17,7 @@ from landspeed.worlds.engine.command import ENGINE_BINARY
 from tests.support.emu_fixtures import execute, plan_of, scenario
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
-from tests.support.engine.fixtures import (  # noqa: F401
-    Bench,
-    Program,
-    bench_fixture,
-    children,
-    control_connection,
-    engine_fixture,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench, Program, children, control_connection, wait_until
 from tests.support.places import PROGRAMS
 
 ACTS = PROGRAMS / "guest_script.py"

@@ -1,18 +1,13 @@
 """`python tests/scenario/importer_inputs/make.py`: the measurements that test_import.py imports, made in the guest.
 
 iperf3, traceroute and ss are the distribution's own, run on scenarios/examples/first.yaml by `landspeed exec`.
-pScheduler is in no distribution: its results are made of these by the renaming that its iperf3 tool does
-(iperf3_parser.py), in the form of its schemas (pscheduler-test-*/validate.py); the archive's by what perfSONAR's
-Logstash pipeline does to them.
 """
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
@@ -31,11 +26,6 @@ RUNS = {
     "window": ((), "-w 1M"),
     "loss": (("path.1.loss=0.1 %",), "-P 8 -C reno"),
 }
-RENAMED = {
-    "socket": "stream-id", "start": "start", "end": "end", "bytes": "throughput-bytes", "rtt": "rtt",
-    "bits_per_second": "throughput-bits", "omitted": "omitted", "retransmits": "retransmits",
-    "snd_cwnd": "tcp-window-size", "mean_rtt": "rtt",
-}  # fmt: skip
 
 
 def measure(name: str, overrides: tuple[str, ...], words: str) -> None:
@@ -50,88 +40,6 @@ def measure(name: str, overrides: tuple[str, ...], words: str) -> None:
         (HERE / file).write_text("".join(f"{line.rstrip()}\n" for line in text.splitlines()))
 
 
-def renamed(data: dict[str, Any]) -> dict[str, Any]:
-    """One object of iperf3's JSON as pScheduler passes it on."""
-    return {RENAMED[key]: value for key, value in data.items() if key in RENAMED}
-
-
-def pscheduler_throughput(data: dict[str, Any]) -> dict[str, Any]:
-    """A result of the test `throughput`."""
-    end = data["end"]
-    summary = renamed(end["sum_sent"]) | {"receiver-throughput-bits": end["sum_received"]["bits_per_second"]}
-    return {
-        "schema": 1,
-        "succeeded": True,
-        "diags": "iperf3 -c athens -t 10 --json",
-        "mss": data["start"]["tcp_mss_default"],
-        "intervals": [
-            {"streams": [renamed(each) for each in one["streams"]], "summary": renamed(one["sum"])}
-            for one in data["intervals"]
-        ],
-        "summary": {"summary": summary, "streams": [renamed(each["sender"]) for each in end["streams"]]},
-    }
-
-
-def write(name: str, data: Any) -> None:
-    """As pScheduler prints it."""
-    (HERE / name).write_text(json.dumps(data, indent=1) + "\n")
-
-
-def main(names: list[str]) -> int:
-    """All files anew, or those of some runs and pScheduler's."""
-    for name in names or RUNS:
-        measure(name, *RUNS[name])
-    iperf3 = json.loads((HERE / "queue-iperf3.json").read_text())
-    spec = {"schema": 1, "source": "amsterdam", "dest": "athens", "duration": "PT10S"}
-    throughput = pscheduler_throughput(iperf3)
-    write("pscheduler-throughput.json", {"test": {"type": "throughput", "spec": spec}, "result": throughput})
-    rtts_ms = [50.006, 50.012, 50.009]
-    rtt = {
-        "schema": 1, "succeeded": True, "sent": 4, "received": 3, "lost": 1, "loss": 0.25, "duplicates": 0,
-        "reorders": 0, "min": "PT0.050006S", "mean": "PT0.050009S", "max": "PT0.050012S", "stddev": "PT0.000002S",
-        "roundtrips": [
-            {"seq": number, "length": 64, "ip": "10.0.4.2", "ttl": 60, "rtt": f"PT{ms / 1e3:.6f}S"}
-            for number, ms in enumerate(rtts_ms, start=1)
-        ] + [{"seq": 4, "error": "request-timed-out"}],
-    }  # fmt: skip
-    write("pscheduler-rtt.json", rtt)
-    hops = [("frankfurt", "10.0.0.2", 8.006), ("milan", "10.0.1.2", 20.006), ("bari", "10.0.2.2", 36.006)]
-    path: list[dict[str, Any]] = [
-        {"ip": address, "hostname": f"{name}.example.net.", "rtt": f"PT{ms / 1e3:.6f}S"} for name, address, ms in hops
-    ]
-    path.insert(2, {})  # one that does not answer
-    path.append(
-        {"ip": "10.0.3.2", "hostname": "athens", "rtt": "PT0.050006S", "as": {"number": 64512, "owner": "test"}}
-    )
-    trace = {"schema": 1, "succeeded": True, "paths": [path]}
-    write("pscheduler-trace.json", {"spec": {"schema": 1, "dest": "athens"}, "result": trace})
-    latency = {
-        "schema": 1, "succeeded": True, "packets-sent": 600, "packets-received": 594, "packets-lost": 6,
-        "packets-duplicated": 0, "packets-reordered": 0, "max-clock-error": 0.27, "histogram-ttl": {"252": 594},
-        "histogram-latency": {"25.01": 400, "25.03": 190, "31.20": 4},
-    }  # fmt: skip
-    write("pscheduler-latency.json", latency)
-    hits = [
-        {
-            "_source": {
-                "@timestamp": f"2026-11-{day}T00:00:00Z",
-                "test": {"type": "throughput", "spec": {"source": "amsterdam", "dest": "athens", "duration": 10}},
-                "result": {
-                    "succeeded": True, "throughput": bps, "retransmits": 520, "mss": 8948,
-                    "intervals": {"json": throughput["intervals"]},
-                },
-            }
-        }
-        for day, bps in ((20, 9.5e8), (21, 9.6e8), (22, 9.4e8))
-    ]  # fmt: skip
-    hits.append(
-        {"_source": {"test": {"type": "throughput", "spec": {}}, "result": {"succeeded": False, "error": "no route"}}}
-    )
-    hits.append({"_source": {"test": {"type": "rtt", "spec": {}}, "result": {
-        "succeeded": True, "rtt": {"min": 0.050006, "max": 0.06}, "packets": {"sent": 10, "lost": 0}}}})  # fmt: skip
-    write("archive.json", {"took": 3, "hits": {"total": {"value": len(hits)}, "hits": hits}})
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    for each in sys.argv[1:] or RUNS:
+        measure(each, *RUNS[each])

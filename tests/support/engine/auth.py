@@ -12,14 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    ENGINE_FOLDER,
-    PROTOCOL,
-    Bench,
-    bench_fixture,
-    control_connection,
-    engine_fixture,
-)
+from tests.support.engine.fixtures import ENGINE_FOLDER, PROTOCOL, Bench, control_connection
 
 
 def make_key(bench: Bench, name: str = "key") -> Path:

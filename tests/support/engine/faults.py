@@ -5,17 +5,8 @@ from __future__ import annotations
 import json
 import struct
 
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import (
     PROTOCOL,
-    Bench,
-    Program,
-    bench_fixture,
-    children,
-    control_connection,
-    engine_fixture,
-    only_child,
-    say_hello,
-    wait_until,
 )
 
 

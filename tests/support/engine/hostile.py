@@ -13,15 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine.faults import GREETING, REQUEST, frame
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    PROTOCOL,
-    Bench,
-    Program,
-    bench_fixture,
-    control_connection,
-    engine_fixture,
-    say_hello,
-)
+from tests.support.engine.fixtures import PROTOCOL, Bench, control_connection, say_hello
 
 LIST, LIST_END, DATA, ZERO, ABANDON = range(1, 6)
 

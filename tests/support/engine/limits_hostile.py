@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.engine.fake_server import frame, take
-from tests.support.engine.fixtures import Bench, bench_fixture, control_connection, engine_fixture, say_hello  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import control_connection, say_hello
 
 ALLOWED_S = 1
 TCP_MEM = Path("/proc/sys/net/ipv4/tcp_mem")  # pages of all TCP; a network namespace does not tell

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    MAGIC,
-    Bench,
-    Program,
-    bench_fixture,
-    children,
-    control_connection,
-    engine_fixture,
-    only_child,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench
 from tests.support.engine.result import EngineResult, read_result
 
 

@@ -9,16 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tests.support.engine.fake_server import Begun, frame, pretended, take
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    MAGIC,
-    Bench,
-    bench_fixture,
-    children,
-    control_connection,
-    engine_fixture,
-    say_hello,
-    wait_until,
-)
 
 REQUEST = {
     "type": "request",

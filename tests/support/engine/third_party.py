@@ -10,15 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine.auth import make_key
-from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
-    Bench,
-    Program,
-    bench_fixture,
-    children,
-    engine_fixture,
-    free_port,
-    wait_until,
-)
+from tests.support.engine.fixtures import Bench, Program, free_port
 
 
 class Three:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture, free_port  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import Bench
 
 CHALLENGE, HELLO = 40, 48  # bytes (control/hello.h)
 
