@@ -43,7 +43,7 @@ class GuestNode:
 
 
 def _read(name: str) -> str:
-    """By system calls: a file of Python's makes nine of them, and this is most of what building a network does."""
+    """Value of a sysctl, by three system calls: a file of Python's makes nine, which was half of building a network."""
     try:
         descriptor = os.open(_sysctl_path(name), os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
