@@ -177,6 +177,9 @@ build() {
 build_sim() {
 	program=landspeed-sim
 	[ "$level" != test ] || program= # what tests the mends, too
+	if [ -n "${LANDSPEED_SIM_WHEEL:-}" ] && [ "$level" != test ] && [ ! -f sim/build/build.ninja ]; then
+		PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root" "$(find_python)" setup/simulator_wheel.py take "$LANDSPEED_SIM_WHEEL" >&3 && return
+	fi
 	if [ -z "${NS3_HOME:-}" ] && [ ! -f /usr/include/ns3/core-module.h ] && ! installed libns3-dev; then
 		say "ns-3 is not there: the simulated world (--world sim) is left out"
 		return

@@ -100,6 +100,7 @@ if [ -x sim/build/landspeed-sim ]; then
 	printf '"""The simulator of `landspeed --world sim`: a program, no module."""\n\n__version__ = "%s"\n' "$version" \
 		>"$tree/landspeed_sim/__init__.py"
 	strip --strip-all --remove-section=.note.gnu.build-id -o "$tree/landspeed_sim/landspeed-sim" sim/build/landspeed-sim
+	PYTHONPATH="$root" python setup/simulator_wheel.py key >"$tree/landspeed_sim/sources"
 	licences=$tree/licences
 	sources sim/build/landspeed-sim >"$licences/SOURCES.md"
 	cp /usr/share/common-licenses/GPL-2 /usr/share/common-licenses/LGPL-2.1 LICENSE "$licences"

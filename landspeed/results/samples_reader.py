@@ -45,6 +45,7 @@ class Samples:
     def __init__(self, bundle: Path) -> None:
         """Keep the folder; open nothing yet."""
         self.bundle = Path(bundle)
+        self._files = _Files(self.bundle)
         self._flow: str | None = None
         self._begins_ns = 0
         self._way: Sequence[Step] | None = None
@@ -64,7 +65,7 @@ class Samples:
         """
         made = Samples(self.bundle)
         made._flow, made._begins_ns, made._way = name, round(begins_s * 1e9), way
-        made.__dict__["_whole"] = self._whole
+        made._files = self._files
         return made
 
     def alone(self, plan: Plan, flow: FlowResult) -> Samples:
@@ -111,9 +112,7 @@ class Samples:
         Raises:
             SamplesError: the file cannot be read.
         """
-        table = read_samples(self.bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
-        if self._way is not None:
-            table = _along(table, self._way)
+        table = self._files.links if self._way is None else _along(self._files, self._way)
         return later(table, -self._begins_ns)
 
     def link(self, index: int, way: str) -> pa.Table:
@@ -288,35 +287,69 @@ class Samples:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _whole(self) -> pa.Table:
-        return read_samples(self.bundle / SAMPLES, ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"])
-
-    @cached_property
     def _both(self) -> pa.Table:
         if self._flow is None:
-            return self._whole
-        (flow,) = _fields("flow")
-        table = self._whole.filter(flow == self._flow)
-        return later(table, -self._begins_ns)
+            return self._files.samples
+        return later(self._files.of_flow(self._flow), -self._begins_ns)
 
     def _end(self, name: str) -> pa.Table:
         (end,) = _fields("end")
         return self._both.filter(end == name)
 
 
+class _Files:
+    """The tables of a bundle, read once for all of its flows, and their parts: a filter of Arrow's takes 0.3 ms."""
+
+    def __init__(self, bundle: Path) -> None:
+        self._bundle = bundle
+
+    @cached_property
+    def samples(self) -> pa.Table:
+        return read_samples(self._bundle / SAMPLES, ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"])
+
+    @cached_property
+    def links(self) -> pa.Table:
+        return read_samples(self._bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
+
+    def of_flow(self, name: str) -> pa.Table:
+        return self._flows.get((name,), self.samples.slice(0, 0))
+
+    def of_lane(self, link: int, way: str) -> pa.Table:
+        return self._lanes.get((link, way), self.links.slice(0, 0))
+
+    @cached_property
+    def _flows(self) -> dict[tuple[Any, ...], pa.Table]:
+        return _parts(self.samples, "flow")
+
+    @cached_property
+    def _lanes(self) -> dict[tuple[Any, ...], pa.Table]:
+        return _parts(self.links, "link", "direction")
+
+
+def _parts(table: pa.Table, *columns: str) -> dict[tuple[Any, ...], pa.Table]:
+    """The rows of each combination of values of some columns, in their order."""
+    import pyarrow as pa
+
+    runs, begin = dict[tuple[Any, ...], list[pa.Table]](), 0
+    for key, equal in itertools.groupby(_rows(table, *columns)):
+        count = sum(1 for _ in equal)
+        runs.setdefault(key, []).append(table.slice(begin, count))
+        begin += count
+    return {key: pa.concat_tables(parts) for key, parts in runs.items()}
+
+
 def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(table[name].to_pylist() for name in columns), strict=True)
 
 
-def _along(table: pa.Table, way: Sequence[Step]) -> pa.Table:
+def _along(files: _Files, way: Sequence[Step]) -> pa.Table:
     """Samples of the links of a flow's path, numbered from its source, forward as its data goes."""
     import pyarrow as pa
 
-    link, direction = _fields("link", "direction")
-    parts = [table.slice(0, 0)]
+    parts = [files.links.slice(0, 0)]
     for number, step in enumerate(way):
         for (index, forward), there in zip(((step.link, step.ahead), step.back), WAYS, strict=True):
-            rows = table.filter((link == index) & (direction == WAYS[0 if forward else 1]))
+            rows = files.of_lane(index, WAYS[0 if forward else 1])
             for name, filling in (("link", [number]), ("direction", [there])):
                 column = pa.array(filling * rows.num_rows, pa.int64() if name == "link" else pa.string())
                 rows = rows.set_column(rows.column_names.index(name), name, column)

@@ -72,6 +72,10 @@ class Tool(ABC):
             port: TCP port on which the receiver listens.
         """
 
+    def starter_command(self) -> list[str]:
+        """Command line of a program that starts many of this tool's at less cost (emu/guest/spawn.py); empty: none."""
+        return []
+
     def handshake_ns(self, plan: Plan) -> int | None:  # noqa: ARG002
         """Handshake time of a sender that can neither delay nor report its start. The caller starts it at that second.
 

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "build_id.h"
 #include "command/commands.h"
+#include "command/hosts.h"
 
 #include <sodium.h>
 #include <stddef.h>
@@ -42,6 +43,11 @@ int main(int argc, char **argv)
 	json_start();
 	descriptors_raise();
 	clock_make_exact();
+	if (argc == 2 && strcmp(argv[1], HOSTS_WORD) == 0) {
+		int status;
+		if (!hosts_follow(&argc, &argv, &status))
+			return status;
+	}
 	clock_wait_if_asked();
 	if (sodium_init() < 0) {
 		(void)fprintf(stderr, "landspeed-engine: libsodium cannot start\n");

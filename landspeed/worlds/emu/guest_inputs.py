@@ -15,6 +15,7 @@ from landspeed.worlds.emu.flows import flow_jobs
 from landspeed.worlds.emu.guest.job import Job
 from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.sampling import LINKWATCH
+from landspeed.worlds.registry import tool
 
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
 
@@ -29,6 +30,7 @@ def transfer_job(plan: Plan, options: EmuOptions) -> Job:
         calibrate=True,
         with_queues=options.queues,
         flows=flow_jobs(plan, options.tool, GUEST_OUT),
+        starter_command=[] if plan.is_path else tool(options.tool).starter_command(),
         watch_command=[str(LINKWATCH), str(interval_ns), f"{GUEST_OUT}/links.csv"],
         evidence=options.gathers,
         whole_captures=options.captures_whole,

@@ -56,7 +56,7 @@ class Guest:
     memory_bytes: int = 0
     huge_pages: bool = False
     _memory: IO[bytes] | None = None
-    _memory_file: Path | None = None
+    _memory_file: int | None = None
     _ended: int | None = None
 
     def virtual_time_s(self) -> float | None:
@@ -92,21 +92,23 @@ class Guest:
             raw = None
         if raw and len(raw) == length:
             return raw
-        self.close()  # it may be the memory of what becomes the kernel (emu/launch): look again next time
+        self._close_memory()  # it may be the memory of what becomes the kernel (emu/launch): look again next time
         return None
 
     def touched_memory_bytes(self) -> int:
         """Memory of the host that the guest has touched: the blocks of its memory file, which has no name any more.
 
         (What the kernel's process maps of it is less: programs of the guest have it mapped in processes of their own.)
+        Once found it is held, so that what a guest took in its last moments is known after its end, too.
         """
         with contextlib.suppress(OSError):
             for entry in Path(f"/proc/{self.process.pid}/fd").iterdir() if self._memory_file is None else ():
                 found = entry.stat()
                 if stat.S_ISREG(found.st_mode) and found.st_nlink == 0 and found.st_size >= self.memory_bytes:
-                    self._memory_file = entry
+                    self._memory_file = os.open(entry, os.O_PATH | os.O_CLOEXEC)
+                    break
             if self._memory_file is not None:
-                return self._memory_file.stat().st_blocks * 512
+                return os.fstat(self._memory_file).st_blocks * 512
         return 0
 
     def processes(self) -> list[int]:
@@ -160,12 +162,18 @@ class Guest:
 
     def close(self) -> None:
         """Release what the host side holds."""
-        if self._memory is not None:
-            self._memory.close()
-            self._memory = None
+        self._close_memory()
         if self._ended is not None:
             os.close(self._ended)
             self._ended = None
+        if self._memory_file is not None:
+            os.close(self._memory_file)
+            self._memory_file = None
+
+    def _close_memory(self) -> None:
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
 
 
 def _descendants(process: int) -> list[int]:

@@ -204,6 +204,7 @@ def follow(
                 stall = StallWatch(guest, stall_wall_s)
             report(progress)
             guest.wait(POLL_S)
+        outcome.memory_touched_bytes = max(outcome.memory_touched_bytes, guest.touched_memory_bytes())
         read_files()
         each_poll()
         report(progress)

@@ -60,6 +60,7 @@ class Job:
         visible: folders of the host that stay visible, read-only, where the guest covers them.
         calibrate, with_queues: measure the path first, every queue too.
         flows: of a transfer.
+        starter_command: starts the programs of all flows (guest/spawn.py); empty: each is started by itself.
         watch_command: reads the counters of every link meanwhile.
         evidence: captures, pings and settings around the transfer. `whole_captures`: to their end, at every node.
         moderate: let busy links wait as real cards do.
@@ -77,6 +78,7 @@ class Job:
     calibrate: bool = False
     with_queues: bool = False
     flows: list[FlowJob] = field(default_factory=list[FlowJob])
+    starter_command: list[str] = field(default_factory=list[str])
     watch_command: list[str] = field(default_factory=list[str])
     evidence: bool = False
     whole_captures: bool = False

@@ -13,7 +13,7 @@ from landspeed.worlds.emu.guest.files import OUT, make_key
 from landspeed.worlds.emu.guest.link_samplers import link_words
 from landspeed.worlds.emu.guest.network.network import Network
 from landspeed.worlds.emu.guest.network.nodes import GuestNode
-from landspeed.worlds.emu.guest.spawn import Programs, SpawnedProgram
+from landspeed.worlds.emu.guest.spawn import Programs, SpawnedProgram, StartedProgram, Starter
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Flow
@@ -42,16 +42,19 @@ def run_transfer(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[st
     # What engines send is the same memory for all of them: 32 MiB each would be most of what many hosts take. It is
     # made before the numbers are new, since Linux draws a random one for it.
     payload = os.memfd_create("payload", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING) if len(job.flows) > 1 else None
+    starter = _open_starter(job, payload)
     if job.clock == "virtual":
         clock.start_afresh()
-    receiving: list[SpawnedProgram] = []
+    receiving: list[StartedProgram] = []
     for each in job.flows:
-        receiving.append(_start(network, flows[each.flow], each, "receiver"))
+        receiving.append(_start(network, flows[each.flow], each, "receiver", starter=starter))
         _wait_listening(network.node(flows[each.flow].target), receiving[-1], each.port)
     if job.clock == "virtual":
         clock.start_afresh()
     pingers = _start_pingers(network, job) if idle_ns(network.plan) else []
-    senders, started, start_ns = _start_senders(network, job, payload)
+    senders, started, start_ns = _start_senders(network, job, payload, starter)
+    if starter:
+        starter.close()
     sending = Programs(list(senders.values()))
     _ = events.follow(sending, start_ns) if events else sending.wait()
     for pinger in pingers:
@@ -86,8 +89,8 @@ def _start_pingers(network: Network, job: Job) -> list[Pinger]:
 
 
 def _start_senders(
-    network: Network, job: Job, payload: int | None
-) -> tuple[dict[str, SpawnedProgram], dict[str, dict[str, int]], int | None]:
+    network: Network, job: Job, payload: int | None, starter: Starter | None
+) -> tuple[dict[str, StartedProgram], dict[str, dict[str, int]], int | None]:
     """Start all senders, those that do not wait for their second at that second.
 
     Returns:
@@ -95,7 +98,7 @@ def _start_senders(
         transfers begins, by the monotonic clock.
     """
     flows = {flow.name: flow for flow in network.plan.flows}
-    programs, started = dict[str, SpawnedProgram](), dict[str, dict[str, int]]()
+    programs, started = dict[str, StartedProgram](), dict[str, dict[str, int]]()
     begins: list[int] = []
     now_ns = 0 if all(each.speaks_ns is None for each in job.flows) else clock.now_ns()
     for each in sorted(job.flows, key=lambda each: 0 if each.speaks_ns is None else each.seconds):
@@ -105,13 +108,29 @@ def _start_senders(
             started[each.flow] = {"started_unix_ns": time.time_ns()}
             begins.append(clock.now_ns() + each.speaks_ns)
             seconds = 0
-        programs[each.flow] = _start(network, flows[each.flow], each, "sender", seconds=seconds, payload=payload)
+        flow = flows[each.flow]
+        programs[each.flow] = _start(network, flow, each, "sender", seconds=seconds, payload=payload, starter=starter)
     return programs, started, min(begins, default=None)
 
 
+def _open_starter(job: Job, payload: int | None) -> Starter | None:
+    """Load the flows' program once for all of them, if it can be."""
+    if not job.starter_command:
+        return None
+    with open(f"{OUT}/log/starter.log", "wb") as log:  # noqa: PTH123
+        return Starter(job.starter_command, log.fileno(), given=[] if payload is None else [payload])
+
+
 def _start(
-    network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0, payload: int | None = None
-) -> SpawnedProgram:
+    network: Network,
+    flow: Flow,
+    job: FlowJob,
+    end: str,
+    *,
+    seconds: int = 0,
+    payload: int | None = None,
+    starter: Starter | None,
+) -> StartedProgram:
     """Start one end of a flow; `seconds`: the engine begins at that whole second, however its libraries were loaded.
 
     `payload`: a descriptor of the memory that all of them send from.
@@ -125,13 +144,16 @@ def _start(
     words = job.sender_command if sends else job.receiver_command
     known = addresses | ({"{key}": make_key()} if "{key}" in words else {})
     words = [known.get(word, word) for word in words]
-    more = {"LANDSPEED_WHOLE_SECOND": seconds, "LANDSPEED_PAYLOAD": payload}
-    environment = {**os.environ, **{name: str(value) for name, value in more.items() if value}}
+    asked = {"LANDSPEED_WHOLE_SECOND": seconds, "LANDSPEED_PAYLOAD": payload}
+    more = {name: str(value) for name, value in asked.items() if value}
     with open("/".join(filter(None, (OUT, job.folder, "log", f"{end}.log"))), "wb") as log:  # noqa: PTH123
-        return SpawnedProgram(words, log.fileno(), node, environment, given=payload)
+        if starter:
+            return starter.start(words, log.fileno(), node, more)
+        given = [] if payload is None else [payload]
+        return SpawnedProgram(words, log.fileno(), node, {**os.environ, **more}, given=given)
 
 
-def _wait_listening(node: GuestNode, program: SpawnedProgram, port: int) -> None:
+def _wait_listening(node: GuestNode, program: StartedProgram, port: int) -> None:
     """Wait until somebody listens on the port in the receiver's namespace, or the program is gone."""
     pattern = f":{port:04X} "
     tables = ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6")

@@ -23,6 +23,7 @@ from landspeed.scenario.theory.timing import (
     slowest_rate_bps,
 )
 from landspeed.worlds.emu.guest import clock
+from landspeed.worlds.emu.guest.calibration.batches import SEQUENCE, SO_TXTIME, receive, send_at
 from landspeed.worlds.emu.guest.calibration.settling import packets_until_settled
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 from landspeed.worlds.emu.guest.network.network import Network, link_address
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
 TRAIN_AHEAD_NS = 1_000_000_000  # long enough to hand over a whole train before its first packet leaves
 OVERLOAD = 1.25  # a train comes so much faster than the bottleneck's rate
 REAL_CLOCK_TRAIN_S = 0.2
-SO_TXTIME = SCM_TXTIME = 61
 SO_TIMESTAMPNS_NEW = 64
-SEQUENCE = struct.Struct("!I")
+# Of the clock, for each packet that Python receives by itself. Samples are the same bytes as when each was: what
+# follows has the same instants to the nanosecond.
+READINGS = 3
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,10 @@ def train_rate(
         lasts_s = train.packets * max(train.gap_ns / 1e9, mtu * 8 / slowest_rate_bps(plan, forward=forward))
         # A program that waits is woken by each packet, and its readings of the clock fall between the others' times.
         clock.sleep_until(start_ns + round(lasts_s * 1e9) + one_way_ns(plan, origin, target, mtu))
+        arrivals = receive(receiver, train.packets)
+        for _ in range(READINGS * len(arrivals)):
+            clock.now_ns()
         receiver.settimeout(max(one_way_ns(plan, origin, target, mtu) / 1e9, 0.1))
-        arrivals: list[tuple[int, int]] = []
         with contextlib.suppress(TimeoutError):
             while len(arrivals) < train.packets:  # the rest was lost, or comes too late to be of this train
                 data, control, _, _ = receiver.recvmsg(SEQUENCE.size, 64)
@@ -144,13 +148,16 @@ def _send(sender: socket.socket, train: _Train, payload_bytes: int) -> int:
         when the first one leaves.
     """
     sender.setsockopt(socket.SOL_SOCKET, SO_TXTIME, struct.pack("iI", time.CLOCK_MONOTONIC, 0))
-    filling = b"\0" * (payload_bytes - SEQUENCE.size)
     start_ns = clock.now_ns() + TRAIN_AHEAD_NS
-    for number in range(train.packets):
-        due_ns = start_ns + round(number * train.gap_ns)
-        if due_ns - clock.now_ns() > 2 * TRAIN_AHEAD_NS:  # fq looks no more than ten seconds ahead
-            clock.sleep_until(due_ns - TRAIN_AHEAD_NS)
-        sender.sendmsg([SEQUENCE.pack(number) + filling], [(socket.SOL_SOCKET, SCM_TXTIME, struct.pack("Q", due_ns))])
+    due_ns = [start_ns + round(number * train.gap_ns) for number in range(train.packets)]
+    done = 0
+    while done < train.packets:
+        last_ns = due_ns[done] + TRAIN_AHEAD_NS  # fq looks no more than ten seconds ahead
+        together = sum(1 for at_ns in due_ns[done:] if at_ns <= last_ns)
+        send_at(sender, done, due_ns[done : done + together], payload_bytes)
+        done += together
+        if done < train.packets:
+            clock.sleep_until(due_ns[done] - TRAIN_AHEAD_NS)
     return start_ns
 
 

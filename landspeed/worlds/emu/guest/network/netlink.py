@@ -178,16 +178,15 @@ class Netlink:
         told = dict(attributes(answer[HEADER.size + TC.size :]))
         return STATISTICS.unpack_from(told[TCA_STATS])
 
-    def qdiscs(self) -> list[tuple[int, int, int, dict[int, bytes]]]:
-        """List the qdiscs of all interfaces: index, handle, parent, attributes."""
+    def qdiscs(self) -> list[bytes]:
+        """Dump the qdiscs of all interfaces: what follows the header of each message."""
         self._send(GET_QDISC, DUMP, TC.pack(0, 0, 0, 0, 0))
-        found: list[tuple[int, int, int, dict[int, bytes]]] = []
+        found: list[bytes] = []
         while True:
             for kind, body in messages(self._socket.recv(RECEIVE_BYTES)):
                 if kind == NLMSG_DONE:
                     return found
-                _, index, handle, parent, _ = TC.unpack_from(body)
-                found.append((index, handle, parent, dict(attributes(body[TC.size :]))))
+                found.append(body)
 
     # --- messages ----------------------------------------------------------------------------------------------------
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Mapping
 
 from landspeed.worlds.emu.guest.network import namespaces
+
+SYSCTL_BYTES = 1 << 16  # the kernel gives all of a value in one piece
 
 
 class GuestNode:
@@ -40,11 +43,15 @@ class GuestNode:
 
 
 def _read(name: str) -> str:
+    """Value of a sysctl, by three system calls: a file of Python's makes nine, which was half of building a network."""
     try:
-        with open(_sysctl_path(name)) as handle:  # noqa: PTH123
-            return handle.read().strip()
+        descriptor = os.open(_sysctl_path(name), os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return ""
+    try:
+        return os.read(descriptor, SYSCTL_BYTES).decode().strip()
+    finally:
+        os.close(descriptor)
 
 
 def _sysctl_path(name: str) -> str:
