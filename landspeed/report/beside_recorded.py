@@ -105,7 +105,7 @@ def flow_words(flow: FlowResult) -> str:
 
 
 def datagram_rows(flow: Figures) -> list[tuple[str, str]]:
-    """What became of datagrams, fact by fact; empty of TCP."""
+    """Facts of what became of datagrams; empty of TCP."""
     if flow.udp_sent is None:
         return []
     rows = [("Datagrams", f"{grouped(flow.udp_sent)} sent{_lost(flow)}")]
@@ -130,7 +130,7 @@ def datagram_rows(flow: Figures) -> list[tuple[str, str]]:
 
 
 def datagram_words(flow: Figures) -> list[str]:
-    """The same in a few words for a line among others."""
+    """Words of the same, few enough for a line among others."""
     if flow.udp_sent is None:
         return []
     words = [f"{percent_of(flow.udp_lost, 1.0)} lost"] if flow.udp_lost is not None else []

@@ -103,7 +103,7 @@ def _sends(flow: Flow) -> str:
 
 
 def sends_words(transfer: Transfer) -> str:
-    """What a flow sends: streams and controls of TCP, or rate and size of datagrams."""
+    """Words for what a flow sends: streams and controls of TCP, or rate and size of datagrams."""
     if transfer.protocol == "tcp":
         controls = ", ".join(transfer.congestion_controls or [transfer.congestion_control])
         return f"{transfer.streams} × {controls}"

@@ -267,7 +267,7 @@ def _growth(plan: Plan) -> Iterator[tuple[str, str, str]]:
 
 
 def _datagrams(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """What becomes of datagrams beside nobody: how many, how long each takes, and the share that finds a queue full."""
+    """Fate of datagrams beside nobody: how many, how long each takes, and the share that finds a queue full."""
     transfer, physics = plan.transfer, plan.physics
     packet = transfer.packet_bytes or 0
     lone_ns = one_way_ns(plan, 0, len(plan.links), packet)

@@ -91,6 +91,6 @@ def _problem(loaded: LoadedScenario, plan: Plan, link: Link, *, forward: bool) -
 
 
 def _shortest_rtt_ns(plan: Plan, link: Link) -> int:
-    """Of all flows that pass it."""
+    """Shortest round trip of the flows that pass it; 0 if none does."""
     passing = (flow for flow in plan.flows if any(link.index in (at.link, at.back[0]) for at in steps(plan, flow)))
     return min((data_rtt_ns(path_of(plan, flow)) for flow in passing), default=0)

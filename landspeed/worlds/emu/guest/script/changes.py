@@ -151,6 +151,8 @@ def change_node(module: Any) -> None:
         match list(words):
             case ["mnexec", flags, *rest] if flags[:2] == "-c" and flags[2:]:
                 named["close_fds"], words = True, ["mnexec", "-" + flags[2:], *rest]
+            case _:
+                pass
         return starts(self, words, **named)
 
     module.Node._popen = start_program
