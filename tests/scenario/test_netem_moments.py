@@ -17,7 +17,7 @@ import pytest
 from landspeed.scenario.file.load import build_scenario
 from landspeed.scenario.file.netem_line import read_netem
 from landspeed.scenario.plan.direction import Direction
-from landspeed.worlds.registry import plan_for
+from landspeed.scenario.resolve.resolve import make_plan
 from tests.support.emu_fixtures import measure, plan_of, request, scenario, transfer
 from tests.support.sim_fixtures import MS, S, direction, path_plan, simulate
 
@@ -80,7 +80,7 @@ def test_linux_delays_as_its_tables_say(tmp_path: Path) -> None:
 
 def _simulated(folder: Path, keys: dict[str, Any], **more: Any) -> tuple[Direction, list[float]]:
     """Round trips of echoes over a link that has the keys one way; ns, by their number."""
-    plan = plan_for(build_scenario(scenario([{"one_way_delay": "1 ms"}, keys])), "sim")
+    plan = make_plan(build_scenario(scenario([{"one_way_delay": "1 ms"}, keys])))
     way = plan.links[1].forward
     made = direction(10**10, way.delay_ns, jitter_ns=way.jitter_ns, netem=asdict(way.netem) if way.netem else None)
     made |= {"loss": way.loss, "seed": 5, "reverse": {}} | more
@@ -178,7 +178,7 @@ def test_linux_loses_as_its_chains_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", LOSSES)
 def test_the_simulator_loses_as_its_chains_say(tmp_path: Path, line: str) -> None:
     """Background packets, one in each half millisecond; each sample tells what became of its one packet."""
-    plan = plan_for(build_scenario(scenario([{"one_way_delay": "1 ms"}, {"netem": line}])), "sim")
+    plan = make_plan(build_scenario(scenario([{"one_way_delay": "1 ms"}, {"netem": line}])))
     netem = plan.links[1].forward.netem
     assert netem is not None
     seconds = 14
