@@ -16,7 +16,8 @@ PACED = (
 PACED_AND_GSO = (
     "in part the hosts' pacing, as at 100 Mbit/s: where nothing paces, in the simulated world, the cell of 250 Mbit/s "
     "and 50 ms has 179 Mbit/s (emulated 211, theirs 138). The rest is suspected, and not shown by a run: their senders "
-    "have GSO, and a router with 100 kb of buffer may drop whole super-packets; landspeed's do not fit into such a queue"
+    "have GSO, and a router with 100 kb of buffer may drop whole super-packets; landspeed's do not fit into such a "
+    "queue"
 )
 
 
