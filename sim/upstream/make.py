@@ -103,6 +103,7 @@ def main() -> int:
             git(asked.tree, "reset", "-q", "--hard", base)
             print(asked.out / f"{name}.patch")
     finally:
+        git(asked.tree, "add", "-A")  # what an error has left, too
         git(asked.tree, "reset", "-q", "--hard", base)
     return 0
 

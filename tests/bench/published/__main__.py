@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 
 from landspeed.runs.sweeps.sweep import State
 from tests.bench.published.cells import sources
@@ -29,16 +30,17 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="the choice of an hour")
     parser.add_argument("--only", nargs="+", choices=[each.name for each in all_sources], help="these sources")
     parser.add_argument("--match", default="", metavar="TEXT", help="only cells whose names contain this")
+    parser.add_argument("--world", help="only in this world")
     parser.add_argument("--no-runs", action="store_true", help="write the page of what is known")
     parsed = parser.parse_args()
     lacking = 0
     for source in all_sources if not parsed.no_runs else []:
         if parsed.only and source.name not in parsed.only:
             continue
-        choice = Choice.of(source, quick=parsed.quick)
-        choice = choice.matching(parsed.match)
+        worlds = tuple(world for world in source.worlds if parsed.world in {None, world})
+        choice = Choice.of(replace(source, worlds=worlds), quick=parsed.quick).matching(parsed.match)
         found = run(choice, tell=Progress(source.name))
-        lacking += len(choice.cells) * len(source.worlds) - len(found)
+        lacking += len(choice.cells) * len(worlds) - len(found)
     outside = write_page([each for source in all_sources for each in known(source)])
     found = kept(PAGE)
     for each in outside:

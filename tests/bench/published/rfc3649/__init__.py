@@ -12,6 +12,8 @@ from tests.bench.published.cells import Cell, Row, Source, figures_of
 from tests.bench.published.rfc9438 import BY_ACKS, QUICK, changes_of
 
 RTT_MS = 10
+FEW = 10  # round trips between losses
+REPAIRS = "suspected: the table has no time in which a loss is found and repaired, some two of these round trips"
 
 
 def cell_of(row: Row) -> Cell:
@@ -24,7 +26,7 @@ def cell_of(row: Row) -> Cell:
         spread=0,
         allowed=0.1 * rtts,
         quick=every <= QUICK,
-        cause=BY_ACKS if control == "highspeed" else "",
+        cause=BY_ACKS if control == "highspeed" else REPAIRS if rtts < FEW else "",
     )
 
 

@@ -34,7 +34,7 @@ def runtime_ms(row: Mapping[str, Any], _: Path) -> float:
 
 SOURCE = Source(
     name="simult_flows",
-    title="MPTCP over links of 10 and 3 Mbit/s (the kernel's simult_flows.sh)",
+    title="MPTCP over links of 10 and 3 Mbit/s (the kernel's simult_flows)",
     read="multipath-tcp/mptcp_net-next, issues 475 and 589; the script in the kernel's selftests",
     figure="runtime of 16.8 MB",
     unit="ms",
