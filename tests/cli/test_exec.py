@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import COMMAND, landspeed
+from tests.support.command import COMMAND, landspeed, landspeed_here
 from tests.support.emu_fixtures import FIRST, wait_until
 
 pytestmark = pytest.mark.guest
@@ -105,7 +105,7 @@ def test_standard_input_is_empty() -> None:
     ],
 )
 def test_bad_input_of_exec(words: tuple[object, ...], wanted: str) -> None:
-    done = landspeed(*words)
+    done = landspeed_here(*words)
     assert done.returncode == 2
     assert re.search(wanted, done.stderr), done.stderr
     assert "Traceback" not in done.stderr
