@@ -6,26 +6,15 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.command import COMMAND, landspeed
-from tests.support.emu_fixtures import FIRST, wait_until
+from tests.support.command import COMMAND, landspeed, landspeed_here
+from tests.support.emu_fixtures import FIRST
 
-pytestmark = pytest.mark.guest
+pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("scratch")]
 AT_ATHENS = ("exec", FIRST, "--at", "athens", "--no-calibration")
-
-
-@pytest.fixture(autouse=True)
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Temporary files go here, and none may be left."""
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    yield folder
-    wait_until(lambda: not list(folder.iterdir()), "temporary files to be gone")
 
 
 # --- exec ------------------------------------------------------------------------------------------------------------
@@ -105,7 +94,7 @@ def test_standard_input_is_empty() -> None:
     ],
 )
 def test_bad_input_of_exec(words: tuple[object, ...], wanted: str) -> None:
-    done = landspeed(*words)
+    done = landspeed_here(*words)
     assert done.returncode == 2
     assert re.search(wanted, done.stderr), done.stderr
     assert "Traceback" not in done.stderr

@@ -16,7 +16,7 @@ from landspeed.worlds.emu.evidence_decoding import packet_ends
 from landspeed.worlds.emu.guest.script import run_script
 from landspeed.worlds.emu.mininet import distribution_packages
 from landspeed.worlds.emu.script_net import as_scenario, explained
-from tests.support.command import landspeed
+from tests.support.command import landspeed, landspeed_here
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_words_from_the_first_foreign_one_on_are_the_scripts(words: str, own: st
     ],
 )
 def test_bad_words_are_told_before_anything_starts(words: tuple[str, ...], complaint: str) -> None:
-    done = landspeed("mn", *words)
+    done = landspeed_here("mn", *words)
     assert done.returncode == 2
     assert complaint in done.stderr
 

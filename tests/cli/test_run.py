@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import landspeed
+from tests.support.command import landspeed, landspeed_here
 from tests.support.emu_fixtures import FIRST, ROOT, scenario, wait_until, write_scenario
 from tests.support.stopwatch import one_of_few, undisturbed
 from tests.support.terminal import Terminal
@@ -177,7 +177,7 @@ def test_the_real_clock_takes_its_time(tmp_path: Path) -> None:
     ],
 )
 def test_bad_words_are_2_with_what_would_be_right(words: tuple[object, ...], wanted: str, tmp_path: Path) -> None:
-    done = landspeed(*words, *(("--out", tmp_path / "out") if words[:1] == ("run",) else ()))
+    done = landspeed_here(*words, *(("--out", tmp_path / "out") if words[:1] == ("run",) else ()))
     assert done.returncode == 2
     assert done.stdout == ""
     assert re.search(wanted, done.stderr), done.stderr
@@ -192,7 +192,7 @@ def test_errors_of_a_scenario_are_located(tmp_path: Path) -> None:
     file.write_text(FIRST.read_text().replace("one_way_delay: 6 ms", "one_way_delay: -6 ms"))
     place = next(number for number, line in enumerate(file.read_text().splitlines(), start=1) if "-6 ms" in line)
     for command in ("check", "show", "run"):
-        done = landspeed(command, file)
+        done = landspeed_here(command, file)
         assert done.returncode == 2
         assert re.search(rf"{file}:{place}:\d+", done.stderr), done.stderr
         assert "-6 ms" in done.stderr
@@ -203,11 +203,11 @@ def test_errors_of_a_scenario_are_located(tmp_path: Path) -> None:
 def test_check_says_ok_or_which_is_not(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("format: 1\n")
-    done = landspeed("check", FIRST, wrong)
+    done = landspeed_here("check", FIRST, wrong)
     assert done.returncode == 2
     assert f"{FIRST}: ok" in done.stdout
     assert str(wrong) in done.stderr
-    assert landspeed("check", *sorted((ROOT / "scenarios" / "records").glob("*.yaml"))).returncode == 0
+    assert landspeed_here("check", *sorted((ROOT / "scenarios" / "records").glob("*.yaml"))).returncode == 0
 
 
 # --- Missing tools ---------------------------------------------------------------------------------------------------

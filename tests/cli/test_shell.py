@@ -11,21 +11,11 @@ import pytest
 from mininet.cli import CLI
 
 from tests.support.command import landspeed
-from tests.support.emu_fixtures import FIRST, wait_until
+from tests.support.emu_fixtures import FIRST
 from tests.support.stopwatch import one_of_few, undisturbed
 from tests.support.terminal import Terminal
 
-pytestmark = pytest.mark.guest
-
-
-@pytest.fixture(autouse=True)
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Temporary files go here, and none may be left."""
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    yield folder
-    wait_until(lambda: not list(folder.iterdir()), "temporary files to be gone")
+pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("scratch")]
 
 
 @pytest.fixture

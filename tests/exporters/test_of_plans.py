@@ -17,7 +17,7 @@ from landspeed.exporters.export import all_exporters, exported_of, exporter_of
 from landspeed.exporters.stock_qdiscs import WORDS, qdisc_lines
 from landspeed.scenario.file.packaged import packaged_names
 from landspeed.scenario.plan.plan import Plan
-from tests.support.command import landspeed
+from tests.support.command import landspeed_here
 
 HOPS = {
     "format": 1,
@@ -206,14 +206,14 @@ def test_a_trace_of_a_line_that_changes_is_read_back_as_it_was(tmp_path: Path) -
 
 
 def test_the_command_lists_refuses_and_never_overwrites(tmp_path: Path) -> None:
-    listed = landspeed("export").stdout
+    listed = landspeed_here("export").stdout
     assert all(f"  {word} " in listed for word in all_exporters())
-    assert landspeed("export", "mininet", "first", "--out", tmp_path).returncode == 0
-    again = landspeed("export", "mininet", "first", "--out", tmp_path)
+    assert landspeed_here("export", "mininet", "first", "--out", tmp_path).returncode == 0
+    again = landspeed_here("export", "mininet", "first", "--out", tmp_path)
     assert again.returncode == 2
     assert "exists already" in again.stderr
-    assert "did you mean mininet" in landspeed("export", "mininett", "first").stderr
-    refused = landspeed("export", "iperf3", "first", "--out", tmp_path)
+    assert "did you mean mininet" in landspeed_here("export", "mininett", "first").stderr
+    refused = landspeed_here("export", "iperf3", "first", "--out", tmp_path)
     assert refused.returncode == 2
     assert "give the folder of a run" in refused.stderr
-    assert "missing: what to export" in landspeed("export", "tc").stderr
+    assert "missing: what to export" in landspeed_here("export", "tc").stderr

@@ -11,7 +11,7 @@ import landspeed as ls
 from landspeed.base.limits import ENGINE_WORDS
 from tests.support.causes import CASES, Case, write
 from tests.support.causes_truth import TRUTH
-from tests.support.command import landspeed
+from tests.support.command import landspeed_here
 from tests.support.emu_fixtures import FIRST
 
 RUNS = [pytest.param(case, world, id=f"{world} {case.name}") for case in (*CASES, *TRUTH) for world in case.worlds]
@@ -47,7 +47,7 @@ def test_the_cause_that_was_built_in_is_told(case: Case, world: str, tmp_path: P
 @pytest.mark.guest
 @pytest.mark.parametrize("world", ["sim", "emu"])
 def test_more_streams_than_an_engine_takes_are_refused_in_both_worlds(world: str) -> None:
-    found = landspeed("check", FIRST, "--world", world, "--set", "transfer.streams=129")
+    found = landspeed_here("check", FIRST, "--world", world, "--set", "transfer.streams=129")
     assert found.returncode == 2 and "128" in found.stderr, found.stderr
 
 
@@ -78,14 +78,14 @@ def test_a_queue_of_the_receivers_own_line_is_honoured(world: str, tmp_path: Pat
 def test_a_queue_that_cannot_form_is_told_before_the_run() -> None:
     """A host whose interface is no faster than its line; and what stands in a host of which nothing is said."""
     on_line = ("--set", "path.3.reverse.queue=10 kB")
-    assert landspeed("check", FIRST, *on_line).returncode == 0
-    refused = landspeed("check", FIRST, *on_line, "--set", "hosts.athens.nic=1 Gbit/s")
+    assert landspeed_here("check", FIRST, *on_line).returncode == 0
+    refused = landspeed_here("check", FIRST, *on_line, "--set", "hosts.athens.nic=1 Gbit/s")
     assert refused.returncode == 2
     assert "athens sends no faster than its line: its sockets wait, and no queue forms" in refused.stderr
-    slow = landspeed("show", FIRST, "--set", "path.3.reverse.line_rate=1 Mbit/s", "--set", "hosts.athens.nic=null")
+    slow = landspeed_here("show", FIRST, "--set", "path.3.reverse.line_rate=1 Mbit/s", "--set", "hosts.athens.nic=null")
     assert "they wait in athens" in " ".join(slow.stdout.split())
 
 
 def test_what_jitter_does_to_the_round_trip_is_told_before_the_run() -> None:
-    shown = " ".join(landspeed("show", FIRST, "--set", "path.1.jitter=2 ms").stdout.split())
+    shown = " ".join(landspeed_here("show", FIRST, "--set", "path.1.jitter=2 ms").stdout.split())
     assert "with jitter, at most 54.226 ms" in shown and "a busy line's mean grows" in shown

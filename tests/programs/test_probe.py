@@ -25,7 +25,7 @@ from landspeed.programs.probe.spec import Server, make_spec
 from landspeed.results.bundle import OutputError
 from landspeed.runs.scenario import Scenario
 from tests.bench.probe_cases import PROGRAM, chatty, http_server, windowed
-from tests.support.command import landspeed
+from tests.support.command import landspeed, landspeed_here
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = Server("b", [*PROGRAM, "serve", "9000"], listening(9000))
@@ -196,13 +196,13 @@ def test_a_client_for_another_machine_is_told_of(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_words_are_bad_input(words: list[str], said: str) -> None:
-    done = landspeed("probe", *words, "--at", "a", "--", "true")
+    done = landspeed_here("probe", *words, "--at", "a", "--", "true")
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.slow
 def test_no_client_is_bad_input() -> None:
-    done = landspeed("probe", *WORDS)
+    done = landspeed_here("probe", *WORDS)
     assert (done.returncode, "write it after --" in done.stderr) == (2, True), done.stderr
 
 

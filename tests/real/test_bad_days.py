@@ -9,13 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.settings_fixtures import (  # noqa: F401  (fixtures)
-    Ask,
-    Modules,
-    ask_fixture,
-    restore_fixture,
-    shared_fixture,
-)
+from tests.support.settings_fixtures import Ask, Modules
 
 SETTINGS = 4
 

@@ -9,15 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import play_modules
-from tests.support.settings_fixtures import (  # noqa: F401  (fixtures)
-    Ask,
-    Modules,
-    Programs,
-    ask_fixture,
-    programs_fixture,
-    restore_fixture,
-    shared_fixture,
-)
+from tests.support.settings_fixtures import Ask, Modules, Programs
 
 
 @pytest.mark.parametrize(

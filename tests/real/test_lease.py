@@ -18,15 +18,6 @@ NOW = 1_790_000_000  # 2026-09-21 14:13:20 UTC
 
 
 @pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Modules:
-    """What the plays' modules share, with the state's folder here."""
-    modules = play_modules.shared(monkeypatch)
-    monkeypatch.setattr(modules["state"], "FOLDER", tmp_path / "landspeed")
-    monkeypatch.setattr(modules["state"], "STATE", tmp_path / "landspeed" / "state" / "state.json")
-    return modules
-
-
-@pytest.fixture
 def host(shared: Modules, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The time there, and the attempts that are under way."""
     about = {"now": NOW, "running": ""}

@@ -30,12 +30,6 @@ TRACE = """traceroute to 192.0.2.2 (192.0.2.2), 7 hops max, 60 byte packets
 """
 
 
-@pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
-    """What the modules share, where they look for it."""
-    return play_modules.shared(monkeypatch)
-
-
 # --- Hops -----------------------------------------------------------------------------------------------------------
 
 

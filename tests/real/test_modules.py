@@ -37,12 +37,6 @@ rx-frames:	n/a
 """
 
 
-@pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
-    """What the modules share, where they look for it."""
-    return play_modules.shared(monkeypatch)
-
-
 # --- Rates -----------------------------------------------------------------------------------------------------------
 
 

@@ -8,16 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.settings_fixtures import (  # noqa: F401  (fixtures)
-    Ask,
-    Modules,
-    Programs,
-    ask_fixture,
-    programs_fixture,
-    restore_fixture,
-    saved,
-    shared_fixture,
-)
+from tests.support.settings_fixtures import Ask, Modules, Programs, saved
 
 
 def test_a_value_is_set_once_and_comes_back(tmp_path: Path, shared: Modules, ask: Ask, restore: Ask) -> None:

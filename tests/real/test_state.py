@@ -9,17 +9,6 @@ from types import ModuleType
 
 import pytest
 
-from tests.support import play_modules
-
-
-@pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
-    """What the plays' modules share, with the state's folder here."""
-    modules = play_modules.shared(monkeypatch)
-    monkeypatch.setattr(modules["state"], "FOLDER", tmp_path / "landspeed")
-    monkeypatch.setattr(modules["state"], "STATE", tmp_path / "landspeed" / "state" / "state.json")
-    return modules
-
 
 @pytest.fixture
 def state(shared: dict[str, ModuleType]) -> ModuleType:

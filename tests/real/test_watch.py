@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from docs.generators.grafana import dashboard
 from landspeed.worlds.real.runner import PLAYBOOKS
 from landspeed.worlds.real.watched import Watched, bytes_checks, iperf3_check, keep_watch, watch_checks
-from tests.support.places import ROOT
 
 FILES = PLAYBOOKS / "roles" / "watch" / "files"
-DASHBOARD = ROOT / "docs" / "how-to" / "grafana-landspeed.json"
 
 ETHTOOL = {
     "-S eth1": """NIC statistics:
@@ -249,10 +248,10 @@ def test_prometheus_reads_what_is_written(watched: Path, watch: ModuleType) -> N
 
 def test_the_dashboard_asks_for_metrics_that_are_written(watch: ModuleType) -> None:
     """And for all of them."""
-    dashboard = json.loads(DASHBOARD.read_text())
-    panels = [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+    made = dashboard()
+    panels = [panel for panel in made["panels"] if panel["type"] != "row"]
     asked = [target["expr"] for panel in panels for target in panel["targets"]]
-    asked += [variable["query"] for variable in dashboard["templating"]["list"] if variable["type"] == "query"]
+    asked += [variable["query"] for variable in made["templating"]["list"] if variable["type"] == "query"]
     names = {name for text in asked for name in re.findall(r"\blandspeed_\w+", text)}
     assert names == set(watch.METRICS)
     assert len({panel["id"] for panel in panels}) == len(panels)

@@ -23,7 +23,7 @@ from landspeed.scenario.importers.readers.pscheduler import read_pscheduler
 from landspeed.scenario.importers.readers.ss import read_ss
 from landspeed.scenario.importers.readers.traceroute import read_traceroute
 from landspeed.scenario.importers.reading import seconds_of
-from tests.support.command import landspeed
+from tests.support.command import landspeed, landspeed_here
 from tests.support.importer_inputs import importer_inputs
 
 HERE = importer_inputs()
@@ -355,7 +355,7 @@ def whole_iperf3() -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_bad_files_are_said(option: str, text: str, said: str, tmp_path: Path) -> None:
-    done = landspeed("import", option, write(tmp_path, "bad.txt", text))
+    done = landspeed_here("import", option, write(tmp_path, "bad.txt", text))
     assert done.returncode == 2
     assert "bad.txt" in done.stderr
     assert said in done.stderr
@@ -371,12 +371,12 @@ def test_bad_words_are_said(tmp_path: Path) -> None:
         (("--iperf3", good, "--out", good), "exists already"),
         (("--iperf3", good, "--out", tmp_path / "no" / "x.yaml"), "give another name"),
     ):
-        done = landspeed("import", *words)
+        done = landspeed_here("import", *words)
         assert done.returncode == 2, words
         assert said in done.stderr
     udp = whole_iperf3()
     udp["start"]["test_start"]["bidir"] = 1
-    done = landspeed("import", "--iperf3", write(tmp_path, "both.json", json.dumps(udp)))
+    done = landspeed_here("import", "--iperf3", write(tmp_path, "both.json", json.dumps(udp)))
     assert "both ways at once" in done.stderr
 
 

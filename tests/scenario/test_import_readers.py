@@ -13,7 +13,7 @@ from landspeed.base.errors import ScenarioError
 from landspeed.scenario.importers.import_files import import_files
 from landspeed.scenario.importers.path_evidence import MeasuredTransfer, MeasurementError, PathEvidence
 from landspeed.scenario.importers.registry import all_readers, reader_of
-from tests.support.command import landspeed
+from tests.support.command import landspeed_here
 from tests.support.fuzzing import damaged_bytes, examples
 from tests.support.importer_inputs import importer_inputs
 
@@ -295,15 +295,15 @@ def test_what_tells_no_path_is_refused_with_its_remedy(said: str, tmp_path: Path
 
 @pytest.mark.slow
 def test_the_door_of_the_command_line(tmp_path: Path) -> None:
-    done = landspeed("import", HERE / "ping-mac.txt", HERE / "tc-tbf.txt", "--out", tmp_path / "a.yaml")
+    done = landspeed_here("import", HERE / "ping-mac.txt", HERE / "tc-tbf.txt", "--out", tmp_path / "a.yaml")
     assert done.returncode == 0
     told = done.stdout.splitlines()
     assert told[0] == f"{HERE / 'ping-mac.txt'}: what ping prints"
     assert "  queue: 657.8 kB (tc-tbf.txt: tbf at eth1, its limit as configured)" in told
-    assert landspeed("import", "--as", "ping", HERE / "ping-mac.txt").stdout == imported("ping-mac.txt")
+    assert landspeed_here("import", "--as", "ping", HERE / "ping-mac.txt").stdout == imported("ping-mac.txt")
     (tmp_path / "x.txt").write_text("hello\n")
     for words in ([tmp_path / "x.txt"], ["--as", "pong", HERE / "ping.txt"], [tmp_path / "none"], [tmp_path]):
-        done = landspeed("import", *words)
+        done = landspeed_here("import", *words)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
         assert "give" in done.stderr or "right is one of" in done.stderr

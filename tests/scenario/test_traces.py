@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,7 @@ from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.plan.trace import Trace
 from landspeed.scenario.traces import made_traces
 from landspeed.worlds.registry import plan_for
-from tests.support.command import COMMAND
+from tests.support.command import landspeed_here
 from tests.support.emu_fixtures import plan_of, scenario, write_scenario
 
 MS, S = 10**6, 10**9
@@ -327,11 +326,11 @@ def test_a_line_rate_is_needed_where_no_trace_says_it(tmp_path: Path) -> None:
 def test_the_command_ends_with_status_2_and_the_real_world_refuses(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(HEAD + "0,1\n2,1\n1,1\n")
     file = write_scenario(tmp_path, scenario([{"one_way_delay": "1 ms"}, {"trace": "t.csv", "one_way_delay": "1 ms"}]))
-    done = subprocess.run([COMMAND, "check", file], capture_output=True, text=True, check=False)
+    done = landspeed_here("check", file)
     assert done.returncode == 2
     assert "t.csv:4:1: time goes backwards" in done.stderr
     (tmp_path / "t.csv").write_text(HEAD + "0,1\n2,1\n")
-    assert subprocess.run([COMMAND, "check", file], capture_output=True, text=True, check=False).returncode == 0
+    assert landspeed_here("check", file).returncode == 0
     with pytest.raises(ScenarioError, match=r"a trace is not in the world 'real'(.|\n)*--world emu"):
         plan_for(load_scenario(file), "real")
 

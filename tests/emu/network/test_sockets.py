@@ -11,7 +11,7 @@ import pytest
 
 from landspeed.judge.sockets.series import SocketSamples
 from landspeed.results.socket_columns import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples
-from tests.support.command import landspeed
+from tests.support.command import landspeed, landspeed_here
 from tests.support.places import PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -158,5 +158,5 @@ def test_the_interval_doubles_and_times_count_from_the_programs_start(path_file:
     ],
 )
 def test_wrong_words_are_bad_input(path_file: Path, words: list[str], said: str) -> None:
-    done = landspeed("exec", str(path_file), "--at", "a", *words, "--", "true")
+    done = landspeed_here("exec", str(path_file), "--at", "a", *words, "--", "true")
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
