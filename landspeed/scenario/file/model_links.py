@@ -162,4 +162,9 @@ class LinkSection(DirectionSection):
         description="In a network, with `name`: so many links alike, NAME-1, NAME-2 …, 2 to 64. What goes to one host "
         "takes one of them, by a hash of the host and the seed, as of routers with equal ways and bundles of lines",
     )
+    hash: Literal["hosts", "ports"] | None = Field(
+        None,
+        description="With parallel, of what: hosts, the destination (the default); ports: each connection has a way of "
+        "its own, there and back, so that a flow of several streams is as many flows, NAME-1, NAME-2 …",
+    )
     reverse: ReverseSection | None = Field(None, description="The other direction, where it differs")

@@ -148,6 +148,7 @@ class Flow:
         route: indexes of links, in the order in which data passes them.
         route_back: those that its acknowledgments pass, in their order, if some are others; None: the same links.
         second_route: of MPTCP's second subflow, in the same way; it shares no link with `route`.
+        own_way: routers know it by its ports, so that it may take other links than what else goes to its hosts.
         start_ns: when its sender begins to connect, after that of the first flow.
     """
 
@@ -157,6 +158,7 @@ class Flow:
     route: list[int]
     route_back: list[int] | None = None
     second_route: list[int] | None = None
+    own_way: bool = False
     start_ns: int = 0
     transfer: Transfer
     expect: Expect | None = None
@@ -301,7 +303,7 @@ NOT_WORK: dict[type, frozenset[str]] = {
 WORK_IF_ASKED: dict[type, frozenset[str]] = {
     Plan: frozenset(("kernel", "spin_cost_ns")),
     Direction: frozenset(("netem",)),
-    Flow: frozenset(("route_back", "second_route")),
+    Flow: frozenset(("route_back", "second_route", "own_way")),
     Transfer: frozenset(
         (
             *("mptcp", "ping", "ping_interval_ns", "protect"),
