@@ -144,7 +144,7 @@ def _ping_interval_ns(plan: Plan, flow: Flow) -> int:
     least_ns = 0
     path = path_of(plan, flow)
     for link in path.links:
-        bits = 8 * (echo_bytes(plan.ip_version) + link.framing_bytes)
+        bits = 8 * link.line_bytes(echo_bytes(plan.ip_version))
         for side, way in (("forward", link.forward), ("reverse", link.reverse)):
             events = [each for each in path.events if each.link == link.index and side in each.directions]
             line_ns = bits * 10**9 / slowest_bps(way, events)
