@@ -19,7 +19,7 @@ COUNTED_HEADER_BYTES = {"emu": 14}  # beside the IP packet; the simulator counts
 
 
 def uncounted_bytes(link: Link, world: str) -> int:
-    """What a packet takes of a line beside what its counters have: where it is padded they count the line's bytes."""
+    """Bytes that a packet takes of a line beside what its counters have; of a line that pads they have all."""
     return 0 if link.pads else link.framing_bytes - COUNTED_HEADER_BYTES.get(world, 0)
 
 

@@ -54,7 +54,7 @@ class Node:
 
 
 def padded_bytes(whole_bytes: int, cells: Literal["atm", "ptm"] | None) -> int:
-    """What a packet with its framing takes in cells of ATM (48 of 53 B), in PTM (64 of 65), or in none."""
+    """Count what a packet with its framing takes in cells of ATM (48 of 53 B), in PTM (64 of 65), or in none."""
     if cells == "atm":
         return -(-whole_bytes // 48) * 53
     return whole_bytes - (-whole_bytes // 64) if cells == "ptm" else whole_bytes
@@ -81,14 +81,14 @@ class Link:
     reverse: Direction
 
     def line_bytes(self, packet_bytes: int) -> int:
-        """What an IP packet takes of the line: as Linux's CAKE counts (sch_cake.c, cake_calc_overhead).
+        """Count what an IP packet takes of the line, as Linux's CAKE does (sch_cake.c, cake_calc_overhead).
 
         ATM: cells of 53 B for 48 B each (ITU-T I.361, AAL5: I.363.5); PTM: a byte for each 64 (IEEE 802.3 clause 61).
         """
         return padded_bytes(max(packet_bytes + self.framing_bytes, self.least_bytes), self.cells)
 
     def framing_of(self, packet_bytes: int) -> int:
-        """What the line takes beside an IP packet of that size."""
+        """Count what the line takes beside an IP packet of that size."""
         return self.line_bytes(packet_bytes) - packet_bytes
 
     @property

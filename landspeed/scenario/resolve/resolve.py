@@ -325,7 +325,7 @@ class _Place:
     rtt_ns: int
 
     def line_bytes(self, packet_bytes: int) -> int:
-        """What a packet takes of the line."""
+        """Count what a packet takes of the line."""
         least = ph.LEAST_BYTES.get(self.framing, 0)
         return padded_bytes(max(packet_bytes + self.framing_bytes, least), ph.CELLS.get(self.framing))
 

@@ -41,7 +41,7 @@ class Serializer:
     pads: Link | None = None  # whose cells or least size it has
 
     def line_bytes(self, packet_bytes: int) -> int:
-        """What an IP packet takes of the line."""
+        """Count what an IP packet takes of the line."""
         return self.pads.line_bytes(packet_bytes) if self.pads else packet_bytes + self.framing_bytes
 
     def takes_ns(self, packet_bytes: int) -> int:

@@ -41,7 +41,7 @@ def _fq(options: dict[str, Any]) -> bytes:
 
 
 def size_table(link: Link) -> bytes:
-    """The attribute with what each packet counts as, from its root on: what it takes of a line that pads (TCA_STAB).
+    """Attribute with what each packet counts as, from its root on: what it takes of a line that pads (TCA_STAB).
 
     struct tc_sizespec: cell_log, size_log, cell_align, overhead, linklayer, mpu, mtu, tsize; an entry for each length.
     """
