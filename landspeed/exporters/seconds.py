@@ -69,6 +69,11 @@ def flows_in_steps(exported: Exported, step_s: float = STEP_S) -> Iterator[FlowS
     record, plan = exported.measured, exported.plan
     found = 0
     for result, planned in zip(record.flows, plan.flows, strict=True):
+        if planned.transfer.protocol == "udp":
+            raise ExportError(
+                f"{exported.name}: {result.name} sends datagrams, and this form has TCP's figures; "
+                "openmetrics and influx have its goodput over time"
+            )
         samples = exported.samples.alone(plan, result)
         if samples.curves is None or not result.duration_s:
             continue

@@ -65,6 +65,12 @@ def left_out(plan: Plan) -> list[str]:
         found.append("traces: the mean of each stands for it")
     if any(flow.second_route for flow in plan.flows):
         found.append("the second route of MPTCP")
+    if any(link.pads for link in plan.links):
+        found.append("cells and padding of lines: each packet counts as a full one does")
+    if any(flow.own_way for flow in plan.flows):
+        found.append("ways by a hash of ports: what goes to one host takes one of the parallel links")
+    if any(flow.transfer.protocol == "udp" for flow in plan.flows):
+        found.append("flows of datagrams")
     if any(node.bus_rate_bps for node in plan.nodes):
         found.append("buses of hosts, but where one is slower than the line to it")
     return found

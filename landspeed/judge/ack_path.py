@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from landspeed.base.limits import FULL_LINE_SHARE
-from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES
+from landspeed.judge.line_capacity import uncounted_bytes
 
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
@@ -42,7 +42,7 @@ def fullest_line(
         (begin_ns, begin_bytes, begin_packets), (end_ns, end_bytes, end_packets) = min(rows), max(rows)
         if end_ns > begin_ns:
             link, carried = plan.links[index], end_packets - begin_packets
-            framing = link.framing_bytes - COUNTED_HEADER_BYTES.get(world, 0)
+            framing = uncounted_bytes(link, world)
             bits, span_s = 8 * (end_bytes - begin_bytes + carried * framing), (end_ns - begin_ns) / 1e9
             found.append(FullLine(link, bits / span_s / getattr(link, way).rate_bps, carried / span_s))
     fullest = max(found, key=lambda line: line.share, default=None)

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 COUNTED_HEADER_BYTES = {"emu": 14}  # beside the IP packet; the simulator counts none
 
 
+def uncounted_bytes(link: Link, world: str) -> int:
+    """Bytes that a packet takes of a line beside what its counters have; of a line that pads they have all."""
+    return 0 if link.pads else link.framing_bytes - COUNTED_HEADER_BYTES.get(world, 0)
+
+
 class LineCapacity:
     """Capacity of a line, counted up from the transfer's start; events and traces change its rate."""
 
@@ -25,6 +30,7 @@ class LineCapacity:
         direction = link.forward if ahead else link.reverse
         bucket_bps = direction.parameters and direction.parameters.rate_bps
         steps = list(_rates(plan, link.index, direction, "forward" if ahead else "reverse", until_s))
+        self.pads = link.pads
         self.framing_bytes = line_of(plan, link, direction, forward=ahead).framing_bytes
         self._times_s = [time_s for time_s, _ in steps]
         self._rates_bps = [

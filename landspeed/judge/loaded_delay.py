@@ -113,11 +113,12 @@ def queue_delays(plan: Plan, world: str, samples: Samples, span_s: tuple[float, 
         link, ahead = plan.links[index], way == "forward"
         line = LineCapacity(plan, link, ahead=ahead, until_s=span_s[1])
         header = COUNTED_HEADER_BYTES.get(world, 0)
-        full = packet_mtu(plan, link) + header
+        full = link.line_bytes(packet_mtu(plan, link)) if link.pads else packet_mtu(plan, link) + header
         waits: Series = []
         for time_s, counted, packets in rows:
             each = max(packets, counted / full)  # a super-packet is several on the line
-            wait_s = line.takes_s(time_s, 8 * (counted + each * (line.framing_bytes - header)))
+            beside = 0 if line.pads else line.framing_bytes - header
+            wait_s = line.takes_s(time_s, 8 * (counted + each * beside))
             waits += [(time_s, 1e3 * wait_s)] if math.isfinite(wait_s) else []
         spread = _spread(list(_held(waits, span_s)))
         if spread is not None and spread.max_ms > 0:

@@ -115,4 +115,4 @@ def _line_rate_bps(path: Plan, index: int) -> float:
 
     link = path.links[index]
     mtu = min(each.mtu_bytes for each in path.links)
-    return ph.line_rate_limit_bps(link.forward.rate_bps, mtu, link.framing_bytes, path.ip_version)
+    return ph.line_rate_limit_bps(link.forward.rate_bps, mtu, link.framing_of(mtu), path.ip_version)

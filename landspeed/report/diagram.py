@@ -49,8 +49,7 @@ def bottleneck(plan: Plan, limited_by: str | None) -> Bottleneck:
 def slowest_links(plan: Plan) -> frozenset[int]:
     """The links that let the least payload through (all that are as slow)."""
     payload = {
-        link.index: link.forward.rate_bps * link.mtu_bytes / (link.mtu_bytes + link.framing_bytes)
-        for link in plan.links
+        link.index: link.forward.rate_bps * link.mtu_bytes / link.line_bytes(link.mtu_bytes) for link in plan.links
     }
     least = min(payload.values())
     return frozenset(index for index, rate in payload.items() if rate <= least * 1.0001)

@@ -88,7 +88,9 @@ def _route(names: list[str]) -> str:
 
 
 def _way_back(plan: Plan, flow: Flow) -> Iterator[str]:
-    """Yield the links over which answers come that data does not pass, if there are any."""
+    """Yield the links of a flow's own way, and those over which answers come that data does not pass, if any."""
+    if flow.own_way and (named := [plan.links[index].name for index in flow.route if plan.links[index].name]):
+        yield "over " + ", ".join(map(str, named))
     if others := [index for index in flow.route_back or () if index not in flow.route]:
         yield "back over " + ", ".join(plan.links[index].name or f"link {index + 1}" for index in others)
 

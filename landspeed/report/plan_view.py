@@ -83,7 +83,7 @@ def _path_table(plan: Plan, wide: bool) -> Table:
             ms.text(rtt),
             _both(link, lambda direction: _short_rate(direction.rate_bps)),
             _both(link, _queue),
-            f"{link.framing_bytes} B",
+            f"{link.framing_bytes} B" + (f" {link.cells}" if link.cells else ""),
         )
     return table
 
@@ -199,7 +199,7 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
     ahead = sum(link.forward.delay_ns for link in plan.links)
     slowest = min(plan.links, key=lambda link: link.forward.rate_bps)
     mtu = min(link.mtu_bytes for link in plan.links)
-    serial = ph.serialization_ns(mtu, slowest.framing_bytes, slowest.forward.rate_bps)
+    serial = ph.serialization_ns(mtu, slowest.framing_of(mtu), slowest.forward.rate_bps)
     yield "Round-trip time", _ms(physics.rtt_ns) + " ms", f"→ {_ms(ahead)} ms, ← {_ms(physics.rtt_ns - ahead)} ms"
     echo = f"… of a ping, {echo_bytes(plan.ip_version)} B"
     yield echo, time_text(echo_ns(plan)), "with the time to send it on each line, there and back"

@@ -7,11 +7,8 @@ from typing import Any
 from landspeed.results.tool_result import TransferResult
 
 COUNTS = {
-    "sent": "udp_sent",
-    "received": "udp_received",
     "loss_ratio": "udp_lost",
-    "reordered": "udp_reordered",
-    "duplicates": "udp_duplicates",
+    **{name.removeprefix("udp_"): name for name in ("udp_sent", "udp_received", "udp_reordered", "udp_duplicates")},
 }
 DELAYS = {"min_s": "min", "mean_s": "mean", "p50_s": "p50", "p95_s": "p95", "p99_s": "p99", "max_s": "max"}
 NOT_KEPT = (*COUNTS, "jitter_s", "jitter_mean_s", "one_way_delay")

@@ -124,14 +124,17 @@ bool Lane::enqueue(int64_t /*now_ns*/, int64_t enters_ns, uint32_t bytes, int64_
 	}
 	const int64_t starts_ns = waits ? line_.free_ns() : enters_ns;
 	const int64_t spaced_ns = line_.start_ns(enters_ns);
+	const uint32_t line_bytes = config_.line_bytes(bytes);
 	if (rates_.changes())
-		leaves_ns = send_changing(line_, rates_, enters_ns, bytes + config_.framing_bytes);
+		leaves_ns = send_changing(line_, rates_, enters_ns, line_bytes);
 	else
-		leaves_ns = line_.send(enters_ns, bytes + config_.framing_bytes);
+		leaves_ns = line_.send(enters_ns, line_bytes);
 	if (config_.spaces_only)
 		leaves_ns = spaced_ns;
-	passages_.push({starts_ns, leaves_ns, bytes});
+	const uint32_t counted = config_.pads() ? line_bytes : bytes;
+	passages_.push({starts_ns, leaves_ns, bytes, counted});
 	waiting_bytes_ += bytes;
+	waiting_counted_ += counted;
 	return true;
 }
 
@@ -157,8 +160,10 @@ void Lane::run_background(int64_t now_ns, int64_t until_ns)
 /// Passages whose transmission has begun at a time wait no more.
 void Lane::start_until(int64_t time_ns)
 {
-	while (started_ < passages_.tail() && passages_.at(started_).starts_ns <= time_ns)
+	while (started_ < passages_.tail() && passages_.at(started_).starts_ns <= time_ns) {
+		waiting_counted_ -= passages_.at(started_).counted;
 		waiting_bytes_ -= passages_.at(started_++).bytes;
+	}
 }
 
 /// Counts what has left the line by now.
@@ -166,7 +171,7 @@ void Lane::settle(int64_t now_ns)
 {
 	while (!passages_.empty() && passages_.front().leaves_ns <= now_ns) {
 		start_until(passages_.front().leaves_ns);
-		counters_.bytes += passages_.front().bytes;
+		counters_.bytes += passages_.front().counted;
 		counters_.packets++;
 		passages_.pop();
 	}
@@ -184,7 +189,7 @@ LaneCounters Lane::count(int64_t now_ns)
 	LaneCounters counters = counters_;
 	if (checks_queue_ || config_.queue_bytes == UINT64_MAX) {
 		start_until(now_ns);
-		counters.backlog_bytes = waiting_bytes_;
+		counters.backlog_bytes = waiting_counted_;
 		counters.backlog_packets = passages_.tail() - started_;
 	}
 	return counters;

@@ -15,11 +15,10 @@ namespace landspeed
 
 /// What a lane is made of: a direction of the plan, or a host's own limit, and what its place says
 /// of it. Everything in it is in force; what is not wanted is zero.
-struct LaneConfig : Direction {
+struct LaneConfig : Direction, Framing {
 	std::string name; ///< for messages
 	int link = -1;    ///< index in the plan; -1: a host's own limit, which is no link
 	bool forward = true;
-	uint32_t framing_bytes = 0;
 	uint32_t mtu_bytes = 0;
 	uint32_t packet_bytes = 0; ///< the largest IP packet that a flow sends over it
 	/// It only keeps packets apart, as a token bucket does: one is handed on when its turn
@@ -43,8 +42,9 @@ struct LaneConfig : Direction {
 
 /// What has happened on a lane up to a time.
 struct LaneCounters {
-	uint64_t bytes = 0, packets = 0; ///< that have left the line; IP packets
-	uint64_t drops = 0;              ///< lost at the entrance or for want of room
+	/// That have left the line; bytes of IP packets, where it pads, of the line.
+	uint64_t bytes = 0, packets = 0;
+	uint64_t drops = 0; ///< lost at the entrance or for want of room
 	uint64_t backlog_bytes = 0, backlog_packets = 0; ///< waiting for the line
 	uint64_t marks = 0;                              ///< marked instead of dropped
 };
@@ -108,7 +108,7 @@ public:
 private:
 	struct Passage {
 		int64_t starts_ns = 0, leaves_ns = 0;
-		uint32_t bytes = 0;
+		uint32_t bytes = 0, counted = 0; ///< of the IP packet; as counters have it
 	};
 
 	bool enqueue(int64_t now_ns, int64_t enters_ns, uint32_t bytes, int64_t &leaves_ns);
@@ -127,7 +127,7 @@ private:
 	int64_t most_wait_ns_;   ///< what a queue of the planned size could make a packet wait
 	Ring<Passage> passages_; ///< entered and not yet counted
 	uint64_t started_ = 0;   ///< position of the first passage that may still wait
-	uint64_t waiting_bytes_ = 0;
+	uint64_t waiting_bytes_ = 0, waiting_counted_ = 0;
 	Fate fate_;
 	Ring<int64_t> drop_times_;
 	LaneCounters counters_;

@@ -33,14 +33,14 @@ void apply_bus(LaneConfig &lane, const Node &node)
 {
 	if (!node.bus_rate_bps)
 		return;
-	const auto line = static_cast<double>(lane.packet_bytes + lane.framing_bytes) /
+	const auto line = static_cast<double>(lane.line_bytes(lane.packet_bytes)) /
 			  static_cast<double>(lane.rate_bps);
 	const auto bus =
 	    static_cast<double>(lane.packet_bytes) / static_cast<double>(*node.bus_rate_bps);
 	if (bus <= line)
 		return;
 	lane.rate_bps = *node.bus_rate_bps;
-	lane.framing_bytes = 0;
+	static_cast<Framing &>(lane) = {};
 	lane.name += ", bus of " + node.name;
 }
 
@@ -60,7 +60,7 @@ LaneConfig host_lane(const Plan &plan, const Step &step)
 	lane.forward = step.ahead;
 	lane.rate_bps =
 	    node.nic_rate_bps.value_or((step.ahead ? link.forward : link.reverse).rate_bps);
-	lane.framing_bytes = link.framing_bytes;
+	static_cast<Framing &>(lane) = link;
 	lane.mtu_bytes = lane.packet_bytes = packet_bytes(plan, step.link);
 	lane.spaces_only = true;
 	apply_bus(lane, node);
@@ -77,7 +77,7 @@ LaneConfig link_lane(const Plan &plan, const Step &step)
 		    " to " + target.name + ")";
 	lane.link = static_cast<int>(step.link);
 	lane.forward = step.ahead;
-	lane.framing_bytes = link.framing_bytes;
+	static_cast<Framing &>(lane) = link;
 	lane.mtu_bytes = link.mtu_bytes;
 	lane.packet_bytes = packet_bytes(plan, step.link);
 	for (const auto &event : plan.events)

@@ -259,7 +259,7 @@ void ManagedLane::send_next()
 	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
 	Frame &frame = static_cast<Item *>(PeekPointer(item))->frame;
 	const int64_t leaves_ns =
-	    send_changing(line_, rates_, now_ns, frame.bytes + config_.framing_bytes);
+	    send_changing(line_, rates_, now_ns, config_.line_bytes(frame.bytes));
 	Simulator::Schedule(NanoSeconds(leaves_ns - now_ns), &ManagedLane::sent, this, frame);
 }
 
@@ -267,7 +267,7 @@ void ManagedLane::sent(Frame frame)
 {
 	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
 	counters_.packets++;
-	counters_.bytes += frame.bytes;
+	counters_.bytes += config_.pads() ? config_.line_bytes(frame.bytes) : frame.bytes;
 	if (frame.kind != Frame::Kind::background) {
 		frame.corrupt |= fate_.corrupts(random_);
 		way_.put(now_ns,
@@ -289,8 +289,12 @@ LaneCounters ManagedLane::count(int64_t /*now_ns*/)
 {
 	LaneCounters counters = counters_;
 	counters.drops += queue_->GetStats().nTotalDroppedPackets;
-	counters.backlog_bytes = queue_->GetNBytes();
 	counters.backlog_packets = queue_->GetNPackets();
+	counters.backlog_bytes = queue_->GetNBytes();
+	if (config_.pads() && counters.backlog_packets > 0) // of packets of their mean size
+		counters.backlog_bytes = counters.backlog_packets *
+					 config_.line_bytes(static_cast<uint32_t>(
+					     counters.backlog_bytes / counters.backlog_packets));
 	counters.marks = queue_->GetStats().nTotalMarkedPackets;
 	return counters;
 }

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from landspeed.base.errors import ScenarioError
+from landspeed.cli import main as cli
+from landspeed.results.bundle import load_record
 from landspeed.results.samples_reader import Samples
-from landspeed.scenario.file.load import LoadedScenario, build_scenario, load_scenario
+from landspeed.scenario.file.load import LoadedScenario, build_scenario, change_scenario, load_scenario
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.registry import plan_for
 from tests.support.emu_fixtures import transfer
@@ -137,3 +140,83 @@ def test_simulated_flows_share_a_line_or_have_one(tmp_path: Path) -> None:
     rows = [row for row in run.rows("links") if row["direction"] == 0]
     tables = {line: [row["packets"] or 0 for row in rows if row["link"] == line] for line in range(LINES)}
     check_shares(plan, {line: float(each[40] - each[20]) for line, each in tables.items()})
+
+
+# --- By ports --------------------------------------------------------------------------------------------------------
+
+
+def by_ports(streams: int = 8, **more: Any) -> LoadedScenario:
+    """Two hosts, four lines of 100 Mbit/s between their routers; each connection has a line of its own."""
+    core = {"from": "r1", "to": "r2", "name": "core", "parallel": LINES, "hash": "ports", "one_way_delay": "5 ms"}
+    ends = [{"from": "a", "to": "r1", "one_way_delay": "1 ms"}, {"from": "r2", "to": "b", "one_way_delay": "1 ms"}]
+    flow = {"name": "data", "from": "a", "to": "b", "streams": streams} | more
+    links = [core | {"line_rate": "100 Mbit/s", "queue": "100 kB"}, *ends]
+    whole = {"format": 1, "name": "ports", "title": "ports", "line_rate": "1 Gbit/s", "links": links}
+    return build_scenario(whole | {"flows": [flow], "transfer": {} if "bytes" in more else {"duration": "4 s"}})
+
+
+def test_by_ports_each_stream_is_a_flow_with_a_line_of_its_own() -> None:
+    plan = plan_for(by_ports(3, bytes="10 B", congestion_controls=["reno", "cubic"]), "sim")
+    assert [(flow.name, flow.transfer.streams, flow.own_way) for flow in plan.flows] == [
+        (f"data-{n}", 1, True) for n in (1, 2, 3)
+    ]
+    assert [flow.transfer.bytes for flow in plan.flows] == [4, 3, 3]
+    assert [flow.transfer.congestion_control for flow in plan.flows] == ["reno", "cubic", "reno"]
+    assert plan_for(by_ports(), "emu").flows == plan_for(by_ports(), "sim").flows
+
+
+def test_one_connection_has_one_line() -> None:
+    """Of equal chance each, and independently back (chi-square over 400 seeds, nine degrees: 1 of 10 000 is above)."""
+    loaded = by_ports(1)
+    both = collections.Counter(lines(plan_for(loaded, "sim", seed))[0] for seed in range(400))
+    assert [flow.name for flow in plan_for(loaded, "sim").flows] == ["data"]
+    assert sum((both[a, b] - 25) ** 2 / 25 for a in range(LINES) for b in range(LINES)) < 45
+
+
+def test_streams_spread_as_balls_over_bins() -> None:
+    """Of eight streams and four lines one is empty with chance (3/4)^8 each: 0.4 in the mean, over 200 seeds."""
+    loaded = by_ports()
+    empty = [LINES - len({there for there, _ in lines(plan_for(loaded, "sim", seed))}) for seed in range(200)]
+    assert sum(empty) / 200 == pytest.approx(4 * 0.75**8, abs=5 * 0.55 / 200**0.5)
+
+
+def test_a_connection_that_names_a_line_takes_it_beside_others() -> None:
+    loaded = by_ports(2)
+    pinned = {"name": "own", "from": "a", "to": "b", "route": ["a", "r1", "core-3", "r2", "b"]}
+    flows = [{"name": "data", "from": "a", "to": "b"}, pinned]
+    plan = plan_for(change_scenario(loaded, {"flows": flows}), "emu")
+    assert lines(plan)[1] == (2, 2)
+
+
+@pytest.mark.parametrize(("key", "value"), [("expect", {"goodput": "1 Gbit/s", "tolerance": "1 %"}), ("mptcp", True)])
+def test_what_is_of_several_streams_is_refused(key: str, value: Any) -> None:
+    with pytest.raises(ScenarioError, match="over links with hash: ports each stream of data is a flow"):
+        by_ports(2, **{key: value})
+
+
+def test_a_hash_of_one_link_is_refused(tmp_path: Path) -> None:
+    text = json.dumps(_plain()).replace('"parallel": 4', '"hash": "ports"')
+    (tmp_path / "s.yaml").write_text(text)
+    assert "a hash chooses among parallel links, and this is one" in refused(tmp_path / "s.yaml")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["sim", pytest.param("emu", marks=pytest.mark.guest)])
+def test_each_stream_goes_at_its_lines_share(tmp_path: Path, world: str) -> None:
+    """A line of 100 Mbit/s carries 94.15 Mbit/s of payload, by however many take it."""
+    loaded = by_ports()
+    (tmp_path / "s.yaml").write_text(loaded.text_resolved)
+    words = ["run", str(tmp_path / "s.yaml"), "--world", world, "--quiet", "--out", str(tmp_path / "runs")]
+    assert cli.main(words) == 0
+    (bundle,) = (tmp_path / "runs").iterdir()
+    record, plan = load_record(bundle), plan_for(loaded, world)
+    taken = [there for there, _ in lines(plan)]
+    shares = collections.Counter(taken)
+    assert sorted(shares.values()) == [1, 2, 2, 3]  # seed 1
+    for line in shares:
+        got = [flow.settled_goodput_bps or 0 for flow, own in zip(record.flows, taken, strict=True) if own == line]
+        assert sum(got) == pytest.approx(94.15e6, rel=0.03)
+        assert all(each == pytest.approx(94.15e6 / len(got), rel=0.6) for each in got), got  # CUBIC, two seconds
+    assert all(flow.calibration and flow.calibration.passed for flow in record.flows)
+    word = {flow.name: flow.limited_by for flow, own in zip(record.flows, taken, strict=True) if shares[own] == 1}
+    assert set(word.values()) == {"line rate"}

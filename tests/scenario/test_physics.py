@@ -39,7 +39,9 @@ def test_encapsulations_have_the_sizes_of_their_standards() -> None:
     tags = {"vlan": 4, "qinq": 8, "mpls": 4}  # beside the frame's 1500 B
     for word, mtu in inside.items():
         assert mtu + ph.FRAMING_BYTES[word] == 1500 + tags.get(word, 0) + 38, word
-    assert set(ph.FRAMING_BYTES) == {*inside, "ethernet", "pos"} == set(get_args(Framing))
+    assert ph.INSIDE_BYTES.items() >= {word: 1500 - mtu for word, mtu in inside.items() if mtu < 1500}.items()
+    padded = {*ph.CELLS, *ph.LEAST_BYTES}  # tests/worlds/test_cells.py
+    assert set(ph.FRAMING_BYTES) == {*inside, *padded, "ethernet", "pos"} == set(get_args(Framing))
     assert ph.line_rate_limit_bps(10 * G, 1450, ph.FRAMING_BYTES["vxlan"], 4) == 1398 * 10 * G // 1538
 
 

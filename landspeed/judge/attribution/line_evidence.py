@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from landspeed.base.limits import FULL_LINE_SHARE, QUEUED_SHARE
-from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES, LineCapacity
+from landspeed.judge.line_capacity import LineCapacity, uncounted_bytes
 from landspeed.scenario.theory.timing import line_of, node_of, path_mtu
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ class LineEvidence:
             world: whose counters they are.
             samples: of the flow, links numbered along its path.
         """
-        self._plan, header = plan, COUNTED_HEADER_BYTES.get(world, 0)
+        self._plan = plan
         self._series: dict[tuple[int, str], _Series] = {}
         self._capacity: dict[tuple[int, str], LineCapacity] = {}
         end_s = 0.0
         for key, rows in itertools.groupby(samples.rows("links", *COLUMNS), operator.itemgetter(0, 1)):
-            series, framing = self._series.setdefault(key, _Series()), plan.links[int(key[0])].framing_bytes - header
+            series, framing = self._series.setdefault(key, _Series()), uncounted_bytes(plan.links[int(key[0])], world)
             for _, _, time_ns, sent, packets, drops, marks, backlog in rows:
                 series.times_s.append(time_ns / 1e9)
                 series.bits.append(8.0 * (sent + packets * framing))
@@ -133,7 +133,7 @@ class LineEvidence:
         if series is None or self._bus_bps is None:
             return False
         sent = series.at(series.bits, end_s) - series.at(series.bits, begin_s)
-        bare = self._mtu_bytes / (self._mtu_bytes + self._plan.links[0].framing_bytes)
+        bare = self._mtu_bytes / self._plan.links[0].line_bytes(self._mtu_bytes)
         return sent * bare >= FULL_LINE_SHARE * self._bus_bps * (end_s - begin_s)
 
     def grown(self, counter: str, begin_s: float, end_s: float, links: set[int] | None = None) -> float:

@@ -12,12 +12,16 @@ from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.key_names import special_keys
 from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.file.model import ScenarioFile, TransferSection
+from landspeed.scenario.file.model_links import LinkSection
+from landspeed.scenario.theory.physics import CELLS, LEAST_BYTES
 
 CONGESTION_CONTROLS = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "scalable", "bic", "westwood", "vegas", "illinois", "yeah", "dctcp",
 )  # fmt: skip
 """Every control that a world of this project has; the emulated world's kernel has them all (emu/kernel/config)."""
 
+PADDED = (*CELLS, *LEAST_BYTES)
+"""Framings that pad packets."""
 SPECIAL_KEYS = (*special_keys(TransferSection), *special_keys(ScenarioFile))
 """Keys of `transfer`, and of the file's top, that not every world honours (model.py marks them)."""
 
@@ -31,7 +35,7 @@ class Capabilities:
         disciplines: ways in which a queue is kept.
         events: kinds of events, by their key in the file.
         special_keys: which of `SPECIAL_KEYS`.
-        link_keys: which of the keys of a link that not every world honours: `trace`.
+        link_keys: which of the keys of a link that not every world honours: `trace`, and framings that pad (`cells`).
         shapes: "path", and "network" for files with links and flows.
     """
 
@@ -81,6 +85,9 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
             if side and side.discipline:
                 name = side.discipline.kind
                 ask("disciplines", name, (*where, "discipline"), f"queue discipline '{name}'")
+            if isinstance(side, LinkSection) and (framing := side.framing or scenario.framing) in PADDED:
+                key: KeyPath = (*where, "framing") if side.framing else ("framing",)
+                ask("link_keys", "cells", key, f"framing: {framing}")
             if side and side.trace:
                 ask("link_keys", "trace", (*where, "trace"), "a trace", key=True)
     for number, event in enumerate(scenario.events):

@@ -18,8 +18,10 @@ from landspeed.scenario.file.model_recorded import ExpectSection
 from landspeed.scenario.file.netem_checks import check_netem
 from landspeed.scenario.file.network_checks import check_network, either
 from landspeed.scenario.file.network_routes import flow_ways
+from landspeed.scenario.theory.physics import CELLS, LEAST_BYTES
 
 BESIDE_PERIODS = ("loss_burst", "corrupt", "duplicate", "reorder", "jitter")
+MOST_PADDED_MTU = 9180  # RFC 2225 section 7: the MTU of IP over ATM
 IPV6_MIN_MTU = 1280  # RFC 8200 section 5
 
 
@@ -106,6 +108,7 @@ def _links(scenario: ScenarioFile) -> Iterator[Fault]:
     for index, link in enumerate(scenario.all_links):
         where: KeyPath = (scenario.links_key, index)
         yield from check_netem(scenario, link, where)
+        yield from _padded(scenario, link, where)
         yield from _delays(link, where)
         yield from _bursts(link, where)
         yield from _periods(scenario, link, where)
@@ -121,6 +124,27 @@ def _links(scenario: ScenarioFile) -> Iterator[Fault]:
             key: KeyPath = (scenario.links_key, index, "line_rate") if link.line_rate else ("hosts", name, "nic")
             what = f"the link at {name} has a higher line rate than the network interface (nic) of {name}"
             yield Fault(key, what, "write the same rate for both, or a higher nic")
+
+
+def _padded(scenario: ScenarioFile, link: LinkSection, where: KeyPath) -> Iterator[Fault]:
+    """Refuse what cannot stand beside a framing that pads packets: CELLS, LEAST_BYTES."""
+    framing = link.framing or scenario.framing
+    if framing not in CELLS and framing not in LEAST_BYTES:
+        return
+    at: KeyPath = (*where, "framing") if link.framing else ("framing",)
+    mtu = link.mtu or scenario.mtu
+    if mtu > MOST_PADDED_MTU:
+        key: KeyPath = (*where, "mtu") if link.mtu else ("mtu",)
+        what = f"{framing} carries no packets of {format_exact(SIZE, mtu)}"
+        yield Fault(key, what, f"write at most {MOST_PADDED_MTU} B (RFC 2225)")
+    if scenario.fidelity != "packets":
+        yield Fault(at, f"{framing} pads packets, one by one", "write fidelity: packets")
+    for name in (link.from_, link.to):
+        if (host := scenario.hosts.get(name)) is not None and host.bus is not None:
+            what = f"{framing} at {name}, whose bus moves packets without it"
+            yield Fault(at, what, f"put a router between, or leave the bus of {name} out")
+    if link.netem and link.netem.rate_bps:
+        yield Fault(at, f"{framing}, and netem's rate has an overhead of its own", "leave one of the two out")
 
 
 def _host_queue(scenario: ScenarioFile, link: LinkSection, where: KeyPath) -> Iterator[Fault]:

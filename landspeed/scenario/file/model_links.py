@@ -19,7 +19,11 @@ from landspeed.scenario.traces.trace_file import TraceSource
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, examples=["chicago"])]
-Framing = Literal["ethernet", "pos", "vlan", "qinq", "mpls", "pppoe", "gre", "vxlan", "wireguard", "ipsec"]
+Framing = Literal[
+    "ethernet", "pos", "vlan", "qinq", "mpls", "pppoe", "gre", "vxlan", "wireguard", "ipsec",
+    "ipoa-vcmux", "ipoa-llcsnap", "bridged-vcmux", "bridged-llcsnap", "pppoa-vcmux", "pppoa-llc", "pppoe-vcmux",
+    "pppoe-llcsnap", "conservative", "pppoe-ptm", "bridged-ptm", "docsis",
+]  # fmt: skip
 
 
 class BusSection(Section):
@@ -155,11 +159,19 @@ class LinkSection(DirectionSection):
     framing: Framing | None = Field(
         None,
         description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH); on Ethernet, through IPv4: "
-        "vlan and mpls 42, qinq and pppoe 46, gre 62, vxlan 88, ipsec (ESP, AES-GCM) 92, wireguard 98; mtu is inside",
+        "vlan and mpls 42, qinq and pppoe 46, gre 62, vxlan 88, ipsec (ESP, AES-GCM) 92, wireguard 98; mtu is inside. "
+        "By the names of tc-cake(8), on DSL in cells of ATM (53 B for 48): ipoa-vcmux, ipoa-llcsnap, bridged-vcmux, "
+        "bridged-llcsnap, pppoa-vcmux, pppoa-llc, pppoe-vcmux, pppoe-llcsnap, conservative; in PTM (65 for 64): "
+        "pppoe-ptm, bridged-ptm; on cable docsis (18, 64 at least)",
     )
     parallel: Annotated[int | str, BeforeValidator(_parallel)] | None = Field(
         None,
         description="In a network, with `name`: so many links alike, NAME-1, NAME-2 …, 2 to 64. What goes to one host "
         "takes one of them, by a hash of the host and the seed, as of routers with equal ways and bundles of lines",
+    )
+    hash: Literal["hosts", "ports"] | None = Field(
+        None,
+        description="With parallel, of what: hosts, the destination (the default); ports: each connection has a way of "
+        "its own, there and back, so that a flow of several streams is as many flows, NAME-1, NAME-2 …",
     )
     reverse: ReverseSection | None = Field(None, description="The other direction, where it differs")

@@ -86,6 +86,9 @@ def _links(scenario: ScenarioFile) -> Iterator[Fault]:
         elif pairs[frozenset((link.from_, link.to))] > 1 and link.name is None:
             what = f"there is another link between {link.from_} and {link.to}, and this one has no name"
             yield Fault((*where, "from"), what, "add name: … to each of them", at_key=True)
+        if link.hash is not None and link.parallel is None:
+            what = "a hash chooses among parallel links, and this is one"
+            yield Fault((*where, "hash"), what, "add parallel: 4 and a name, or remove it", at_key=True)
         if link.name is not None and link.name in names:
             what = f"link {names[link.name] + 1} has the name {link.name}, too"
             yield Fault((*where, "name"), what, "write another name")
@@ -118,7 +121,10 @@ def _flows(scenario: ScenarioFile) -> Iterator[Fault]:
     for key, words in (("ecn", "ECN"), ("accurate_ecn", "accurate ECN")):
         by_host: dict[str, bool] = {}
         for number, flow in enumerate(scenario.flows):
-            asks = getattr(flow_transfer(scenario, flow), key)
+            asked = flow_transfer(scenario, flow)
+            asks = getattr(asked, key)
+            if asked.protocol == "udp":
+                continue  # it asks nothing of the host's TCP
             for end in (flow.from_, flow.to):
                 if by_host.setdefault(end, asks) != asks:
                     what = f"{end} has flows with {words} and flows without"

@@ -59,13 +59,15 @@ def _words(
     scenario: ScenarioFile, flow: FlowSection, route: list[str], ends: tuple[str, str]
 ) -> tuple[list[str], dict[int, int]]:
     """The nodes of a given route, and for some hops, counted from 1, the link that is named before their end."""
-    names = {each.name: each.member(scenario.seed, ends[1]) for each in parallel_links(scenario.links).values()}
+    bundles = parallel_links(scenario.links)
+    names = {each.name: each.member(scenario.seed, ends[1]) for each in bundles.values()}
     names |= {link.name: index for index, link in enumerate(scenario.links) if link.name}
     known = node_names(scenario)
     nodes, over = [route[0]], dict[int, int]()
     for place, word in enumerate(route[1:], start=1):
         if word in names:
-            over[len(nodes)] = names[word]
+            bundle = bundles.get(names[word])
+            over[len(nodes)] = bundle.members[0] if bundle and bundle.by_ports else names[word]
             continue
         if word in nodes:
             what = f"loop in the route of {flow.name}: {word} was passed before"
@@ -166,6 +168,29 @@ def flow_ways(scenario: ScenarioFile) -> list[tuple[list[int], list[int]]] | lis
     return faults or _ways(scenario, routes)
 
 
+def _own_way(scenario: ScenarioFile, flow: FlowSection, routes: Routes, *, ahead: bool) -> list[int] | None:
+    """The links of a flow there or back: of bundles with a hash of ports its own, or that which its route names."""
+    ends = (flow.from_, flow.to) if ahead else (flow.to, flow.from_)
+    way, bundles = routes.way(*ends), parallel_links(scenario.links)
+    if way is None:
+        return None
+    route = (flow.route if ahead else flow.route_back or flow.route) or ()
+    found: list[int] = []
+    for link in way:
+        bundle = bundles.get(link)
+        if bundle is None or not bundle.by_ports:
+            found.append(link)
+            continue
+        named = [each for each in bundle.members if scenario.links[each].name in route]
+        found.append(named[0] if named else bundle.of_connection(scenario.seed, *ends, flow.name))
+    return found
+
+
+def own_ways(scenario: ScenarioFile) -> frozenset[int]:
+    """The links of bundles of which each connection takes its own."""
+    return frozenset(link for link, bundle in parallel_links(scenario.links).items() if bundle.by_ports)
+
+
 def _parted(number: int, flow: FlowSection, key: str, at: str) -> Fault:
     way = "way back" if key == BACK else "route"
     what = f"at {at} the {way} of {flow.name} goes another way than that of a flow before, to the same host"
@@ -178,7 +203,7 @@ def _ways(scenario: ScenarioFile, routes: Routes) -> list[tuple[list[int], list[
     faults: list[Fault] = []
     found: list[tuple[list[int], list[int]]] = []
     for number, flow in enumerate(scenario.flows):
-        there, back = routes.way(flow.from_, flow.to), routes.way(flow.to, flow.from_)
+        there, back = (_own_way(scenario, flow, routes, ahead=ahead) for ahead in (True, False))
         if there is None or back is None:
             if crossed := _crossed_end(scenario):
                 return [crossed]

@@ -53,6 +53,13 @@ class Node:
         return self.nic_rate_bps
 
 
+def padded_bytes(whole_bytes: int, cells: Literal["atm", "ptm"] | None) -> int:
+    """Count what a packet with its framing takes in cells of ATM (48 of 53 B), in PTM (64 of 65), or in none."""
+    if cells == "atm":
+        return -(-whole_bytes // 48) * 53
+    return whole_bytes - (-whole_bytes // 64) if cells == "ptm" else whole_bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
     """Link `index` of the plan joins the nodes `a` and `b`; forward is from `a` to `b`.
@@ -66,10 +73,28 @@ class Link:
     b: str
     mtu_bytes: int
     framing: str
-    framing_bytes: int
+    framing_bytes: int  # beside each IP packet
+    cells: Literal["atm", "ptm"] | None = None  # in which packets go, padded
+    least_bytes: int = 0  # of a packet with its framing
     distance_m: int | None = None
     forward: Direction
     reverse: Direction
+
+    def line_bytes(self, packet_bytes: int) -> int:
+        """Count what an IP packet takes of the line, as Linux's CAKE does (sch_cake.c, cake_calc_overhead).
+
+        ATM: cells of 53 B for 48 B each (ITU-T I.361, AAL5: I.363.5); PTM: a byte for each 64 (IEEE 802.3 clause 61).
+        """
+        return padded_bytes(max(packet_bytes + self.framing_bytes, self.least_bytes), self.cells)
+
+    def framing_of(self, packet_bytes: int) -> int:
+        """Count what the line takes beside an IP packet of that size."""
+        return self.line_bytes(packet_bytes) - packet_bytes
+
+    @property
+    def pads(self) -> bool:
+        """True if what it takes beside a packet is not the same for all."""
+        return self.cells is not None or self.least_bytes > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +173,7 @@ class Flow:
         route: indexes of links, in the order in which data passes them.
         route_back: those that its acknowledgments pass, in their order, if some are others; None: the same links.
         second_route: of MPTCP's second subflow, in the same way; it shares no link with `route`.
+        own_way: routers know it by its ports, so that it may take other links than what else goes to its hosts.
         start_ns: when its sender begins to connect, after that of the first flow.
     """
 
@@ -157,6 +183,7 @@ class Flow:
     route: list[int]
     route_back: list[int] | None = None
     second_route: list[int] | None = None
+    own_way: bool = False
     start_ns: int = 0
     transfer: Transfer
     expect: Expect | None = None
@@ -301,7 +328,8 @@ NOT_WORK: dict[type, frozenset[str]] = {
 WORK_IF_ASKED: dict[type, frozenset[str]] = {
     Plan: frozenset(("kernel", "spin_cost_ns")),
     Direction: frozenset(("netem",)),
-    Flow: frozenset(("route_back", "second_route")),
+    Link: frozenset(("cells", "least_bytes")),
+    Flow: frozenset(("route_back", "second_route", "own_way")),
     Transfer: frozenset(
         (
             *("mptcp", "ping", "ping_interval_ns", "protect"),

@@ -22,7 +22,7 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
     mss = ph.mss_bytes(mtu, ip, mptcp=mptcp)
     rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
     rate = min(link.forward.rate_bps for link in links)
-    framings = [ph.line_rate_limit_bps(k.forward.rate_bps, mtu, k.framing_bytes, ip, mptcp=mptcp) for k in links]
+    framings = [ph.line_rate_limit_bps(k.forward.rate_bps, mtu, k.framing_of(mtu), ip, mptcp=mptcp) for k in links]
     framing = min(framings)
     buses = [_bus_limit(node, mtu, ip) for node in (nodes[0], nodes[-1]) if node.bus_rate_bps]
     window = None
@@ -71,7 +71,7 @@ def datagram_physics(ip_version: int, transfer: Transfer, nodes: list[Node], lin
     packet, share = transfer.packet_bytes or 0, active_share(transfer)
     payload = payload_bytes(packet, ip_version)
     rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
-    lines = [link.forward.rate_bps * payload // (packet + link.framing_bytes) for link in links]
+    lines = [link.forward.rate_bps * payload // link.line_bytes(packet) for link in links]
     slowest = [link for link, limit in zip(links, lines, strict=True) if limit == min(lines)]
     sent = round(payload_rate_bps(transfer, ip_version) * share * math.prod(1 - link.forward.loss for link in links))
     limits = [
@@ -172,7 +172,7 @@ def _token_bucket(link: Link, mtu: int, ip_version: int, *, mptcp: bool) -> Limi
     parameters = link.forward.parameters
     assert parameters is not None
     assert parameters.rate_bps is not None
-    goodput = ph.line_rate_limit_bps(parameters.rate_bps, mtu, link.framing_bytes, ip_version, mptcp=mptcp)
+    goodput = ph.line_rate_limit_bps(parameters.rate_bps, mtu, link.framing_of(mtu), ip_version, mptcp=mptcp)
     return Limit(kind=words.TOKEN_BUCKET, place=f"link {link.index + 1} {link.a}–{link.b}", goodput_bps=goodput)
 
 

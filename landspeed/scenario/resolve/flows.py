@@ -12,7 +12,7 @@ from landspeed.scenario.file.key_names import plan_values
 from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.model import TransferSection as ScenarioTransfer
 from landspeed.scenario.file.multipath import second_routes
-from landspeed.scenario.file.network_routes import edges_of, flow_ways
+from landspeed.scenario.file.network_routes import edges_of, flow_ways, own_ways
 from landspeed.scenario.plan.flow_path import path_of, subflows
 from landspeed.scenario.plan.limits import Physics
 from landspeed.scenario.plan.plan import PATH_FLOW, Flow, Node, Plan, Transfer
@@ -88,7 +88,7 @@ def unproved_flows(scenario: ScenarioFile, nodes: list[Node], routes: list[FlowR
                 physics=UNKNOWN,
             )
         ]
-    found: list[Flow] = []
+    own, found = own_ways(scenario), list[Flow]()
     for flow, way in zip(scenario.flows, routes, strict=True):
         asked = flow_transfer(scenario, flow)
         found.append(
@@ -99,6 +99,7 @@ def unproved_flows(scenario: ScenarioFile, nodes: list[Node], routes: list[FlowR
                 route=way.first,
                 route_back=way.back,
                 second_route=way.second,
+                own_way=not own.isdisjoint((*way.first, *(way.back or ()))),
                 start_ns=flow.start,
                 transfer=_transfer(asked),
                 expect=expected(scenario, flow.expect, asked),
@@ -143,7 +144,7 @@ def _ping_interval_ns(plan: Plan, flow: Flow) -> int:
     least_ns = 0
     path = path_of(plan, flow)
     for link in path.links:
-        bits = 8 * (echo_bytes(plan.ip_version) + link.framing_bytes)
+        bits = 8 * link.line_bytes(echo_bytes(plan.ip_version))
         for side, way in (("forward", link.forward), ("reverse", link.reverse)):
             events = [each for each in path.events if each.link == link.index and side in each.directions]
             line_ns = bits * 10**9 / slowest_bps(way, events)

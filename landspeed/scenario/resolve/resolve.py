@@ -21,7 +21,7 @@ from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.model_links import DirectionSection, HostSection
 from landspeed.scenario.file.network_routes import host_names, node_names
 from landspeed.scenario.plan.direction import Direction, Netem
-from landspeed.scenario.plan.plan import Calibration, Event, Link, Node, Plan
+from landspeed.scenario.plan.plan import Calibration, Event, Link, Node, Plan, padded_bytes
 from landspeed.scenario.plan.routing import Lane
 from landspeed.scenario.plan.trace import Trace
 from landspeed.scenario.resolve import netem as ne
@@ -289,7 +289,7 @@ def _links(
         made: list[Direction] = []
         for name, direction in zip(("forward", "reverse"), pair, strict=True):
             largest = ph.ack_bytes(scenario.ip) if (index, name == "forward") in only_back else mtu
-            here = _Place(loaded, index, name, mtu, largest, framing_bytes, rtt_ns)
+            here = _Place(loaded, index, name, mtu, largest, framing, framing_bytes, rtt_ns)
             touching = [event for event in events if event.link == index and name in event.directions]
             made.append(_direction(here, direction, seed, touching, problems))
         links.append(
@@ -301,6 +301,8 @@ def _links(
                 mtu_bytes=mtus[index],
                 framing=framing,
                 framing_bytes=framing_bytes,
+                cells=ph.CELLS.get(framing),
+                least_bytes=ph.LEAST_BYTES.get(framing, 0),
                 distance_m=link.distance,
                 forward=made[0],
                 reverse=made[1],
@@ -318,8 +320,14 @@ class _Place:
     direction: str
     path_mtu: int
     packet_bytes: int  # of what mostly goes here: the path's MTU, or an acknowledgment
+    framing: str
     framing_bytes: int
     rtt_ns: int
+
+    def line_bytes(self, packet_bytes: int) -> int:
+        """Count what a packet takes of the line."""
+        least = ph.LEAST_BYTES.get(self.framing, 0)
+        return padded_bytes(max(packet_bytes + self.framing_bytes, least), ph.CELLS.get(self.framing))
 
     def key(self, name: str) -> KeyPath:
         """The path of a key of this direction in the file: under `reverse` if it stands there."""
@@ -333,7 +341,7 @@ class _Place:
 def _direction(
     here: _Place, direction: _DirectionKeys, seed: int, events: list[Event], problems: list[Problem]
 ) -> Direction:
-    mtu, framing = here.path_mtu, here.framing_bytes
+    mtu = here.path_mtu
     queue = direction.queue.resolve(ph.bdp_bytes(direction.rate_bps, here.rtt_ns))
     super_packets = here.loaded.scenario.fidelity == "super-packets"
     if direction.queue.bytes is None:
@@ -347,7 +355,7 @@ def _direction(
             _add(problems, here.loaded.problem(where, f"{what} ({here.direction})", right))
     plain = dict(direction.plain)
     if isinstance(loss := plain.get("loss"), BitErrors):
-        plain["loss"] = loss.of_frames(here.packet_bytes + framing)
+        plain["loss"] = loss.of_frames(here.line_bytes(here.packet_bytes))
     packet_limit = plain.get("packet_limit")
     if packet_limit is not None and not ne.as_line(plain):
         made: Trace | None = plain.get("trace")
@@ -355,7 +363,7 @@ def _direction(
         longest = max([direction.delay_ns, *delays, *(event.delay_ns or 0 for event in events)])
         longest += plain.get("jitter_ns", 0)
         fastest = max([direction.rate_bps, *rates, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
-        needed = ph.packets_needed(fastest, longest, queue, mtu, framing)
+        needed = ph.packets_needed(fastest, longest, queue, mtu, here.line_bytes(mtu) - mtu)
         if packet_limit < needed:
             what = (
                 f"packet_limit {packet_limit} ({here.direction}) is below what the delay needs: "

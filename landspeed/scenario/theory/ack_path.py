@@ -45,7 +45,8 @@ def ack_path(
     """
     joined_ns = round(min(ph.MODERATION_NS, links[-1].forward.delay_ns * ph.MODERATION_SHARE))
     acked = ph.bytes_per_ack(mss, fidelity, rate_bps=line_rate_limit_bps, joined_ns=joined_ns)
-    limits = [ph.ack_limit_bps(link.reverse.rate_bps, link.framing_bytes, ip_version, acked) for link in links]
+    bare = ph.ack_bytes(ip_version)
+    limits = [ph.ack_limit_bps(link.reverse.rate_bps, link.framing_of(bare), ip_version, acked) for link in links]
     least = min(limits)
     if least >= TELLS * line_rate_limit_bps:
         return None

@@ -31,7 +31,7 @@ def patience_ns(plan: Plan) -> int | None:
         for side, way in (("forward", link.forward), ("reverse", link.reverse))
     ]
     slowest = [slowest_bps(way, events) for way, events, _ in ways]
-    packets = [link.mtu_bytes + link.framing_bytes for *_, link in ways]
+    packets = [link.line_bytes(link.mtu_bytes) for *_, link in ways]
     waits_ns = [
         way.queue_bytes * 8 * 10**9 // rate for (way, *_), rate in zip(ways, slowest, strict=True) if way.can_queue
     ]

@@ -7,12 +7,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Literal
 
 ETHERNET_FRAMING = 38  # IEEE 802.3: preamble and start 8, header 14, FCS 4, gap 12
 POS_FRAMING = 9  # RFC 2615, 1662: flag 1, address 1, control 1, protocol 2, FCS 4
 FRAMING_BYTES = {
     "ethernet": ETHERNET_FRAMING,
     "pos": POS_FRAMING,
+    # By the words of tc-cake(8), which says what each is made of; how they are cut: `CELLS`; the least: `LEAST_BYTES`.
+    "ipoa-vcmux": 8,
+    "ipoa-llcsnap": 16,
+    "bridged-vcmux": 24,
+    "bridged-llcsnap": 32,
+    "pppoa-vcmux": 10,
+    "pppoa-llc": 14,
+    "pppoe-vcmux": 32,
+    "pppoe-llcsnap": 40,
+    "conservative": 48,
+    "pppoe-ptm": 30,
+    "bridged-ptm": 22,
+    "docsis": 18,
     "vlan": ETHERNET_FRAMING + 4,  # IEEE 802.1Q: tag 4
     "qinq": ETHERNET_FRAMING + 8,  # IEEE 802.1ad: two tags
     "mpls": ETHERNET_FRAMING + 4,  # RFC 3032: a label
@@ -22,6 +36,18 @@ FRAMING_BYTES = {
     "wireguard": ETHERNET_FRAMING + 60,  # IPv4 20, UDP 8, header 16, tag 16; a packet below the MTU has up to 15 more
     "ipsec": ETHERNET_FRAMING + 54,  # RFC 4303, 4106: IPv4 20, ESP 8, IV 8, trailer 2, tag 16; up to 3 of padding more
 }
+CELLS: dict[str, Literal["atm", "ptm"]] = {
+    **dict.fromkeys(("ipoa-vcmux", "ipoa-llcsnap", "bridged-vcmux", "bridged-llcsnap", "pppoa-vcmux"), "atm"),
+    **dict.fromkeys(("pppoa-llc", "pppoe-vcmux", "pppoe-llcsnap", "conservative"), "atm"),
+    **dict.fromkeys(("pppoe-ptm", "bridged-ptm"), "ptm"),
+}
+"""How the framings of DSL cut packets: cells of ATM, or blocks of PTM."""
+LEAST_BYTES = {"docsis": 64}  # tc-cake(8): mpu 64
+INSIDE_BYTES = {
+    "pppoe": 8, "gre": 24, "vxlan": 50, "wireguard": 60, "ipsec": 54,
+    "pppoe-vcmux": 8, "pppoe-llcsnap": 8, "pppoe-ptm": 8,
+}  # fmt: skip
+"""What tunnels put into the payload of a frame beside the packet, so that its MTU is so much smaller."""
 IP_HEADER = {4: 20, 6: 40}  # RFC 791, RFC 8200
 TCP_HEADER = 20  # RFC 9293
 TCP_TIMESTAMPS = 12  # RFC 7323: 10 and two of padding

@@ -65,7 +65,7 @@ def full_queue(plan: Plan) -> FullQueue | None:
     its queue short, or a rate that changes.
     """
     mtu = path_mtu(plan)
-    link = min(plan.links, key=lambda each: each.forward.rate_bps * mtu / (mtu + each.framing_bytes))
+    link = min(plan.links, key=lambda each: each.forward.rate_bps * mtu / each.line_bytes(mtu))
     lane = link.forward
     changes = lane.trace is not None or any(
         event.kind == "rate" for event in _touching(plan.events, link.index, "forward")
@@ -73,7 +73,7 @@ def full_queue(plan: Plan) -> FullQueue | None:
     bound = plan.physics.expected_bottleneck.kind == LINE_RATE
     if not bound or not lane.can_queue or lane.discipline != "fifo" or changes:
         return None
-    packet_ns = ph.serialization_ns(mtu, link.framing_bytes, lane.rate_bps)
+    packet_ns = ph.serialization_ns(mtu, link.framing_of(mtu), lane.rate_bps)
     wait_ns, base_ns = lane.queue_bytes * packet_ns // mtu, data_rtt_ns(plan)
     rtt_ns, window_bps = base_ns + wait_ns, plan.physics.window_limit_bps
     if window_bps is not None:
@@ -142,7 +142,8 @@ class _Proofs:
             )
             for rate, extra in bounds
         )
-        queues = direction.background or direction.has_bucket or direction.duplicates or not proved
+        pads = self._plan.links[place[0]].pads  # small packets take more of it than of what they came over
+        queues = direction.background or direction.has_bucket or direction.duplicates or pads or not proved
         leaving = [] if queues or direction.respaces else bounds
         if not direction.respaces:
             leaving = [*leaving, (direction.fastest_bps, direction.framing)]

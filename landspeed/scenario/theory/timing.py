@@ -38,14 +38,21 @@ class Serializer:
     jitter_ns: int
     rate_bps: int
     framing_bytes: int
+    pads: Link | None = None  # whose cells or least size it has
+
+    def line_bytes(self, packet_bytes: int) -> int:
+        """Count what an IP packet takes of the line."""
+        return self.pads.line_bytes(packet_bytes) if self.pads else packet_bytes + self.framing_bytes
 
     def takes_ns(self, packet_bytes: int) -> int:
         """Propagation and serialization of an IP packet that waits for none."""
-        return self.delay_ns + ph.serialization_ns(packet_bytes, self.framing_bytes, self.rate_bps)
+        return self.delay_ns + ph.serialization_ns(
+            packet_bytes, self.line_bytes(packet_bytes) - packet_bytes, self.rate_bps
+        )
 
     def carries_bps(self, packet_bytes: int) -> float:
         """Bits of IP packets of this size per second."""
-        return self.rate_bps * packet_bytes / (packet_bytes + self.framing_bytes)
+        return self.rate_bps * packet_bytes / self.line_bytes(packet_bytes)
 
 
 def link_name(link: Link) -> str:
@@ -57,10 +64,10 @@ def line_of(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> S
     """The line of a direction; `direction` is the link's own, or what an event has made of it."""
     rate, framing, name = direction.rate_bps, link.framing_bytes, link_name(link)
     bus = node_of(plan, link.b if forward else link.a).bus_rate_bps
-    mtu = packet_mtu(plan, link)
-    if bus is not None and bus * (mtu + framing) < rate * mtu:
-        rate, framing, name = bus, 0, f"bus of {link.b if forward else link.a}"
-    return Serializer(name, direction.delay_ns, direction.varies_ns, rate, framing)
+    mtu, pads = packet_mtu(plan, link), link if link.pads else None
+    if bus is not None and bus * link.line_bytes(mtu) < rate * mtu:
+        rate, framing, name, pads = bus, 0, f"bus of {link.b if forward else link.a}", None
+    return Serializer(name, direction.delay_ns, direction.varies_ns, rate, framing, pads)
 
 
 def way(plan: Plan, origin: int, target: int) -> Iterator[Serializer]:
@@ -149,7 +156,7 @@ def _lines_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
     found = [(line.carries_bps(mtu), line.name) for line in lines]
     source, framing = (plan.nodes[0], plan.links[0]) if forward else (plan.nodes[-1], plan.links[-1])
     if source.nic_rate_bps is not None:
-        carried = source.nic_rate_bps * mtu / (mtu + framing.framing_bytes)
+        carried = source.nic_rate_bps * mtu / framing.line_bytes(mtu)
         found.append((carried, f"network interface of {source.name}"))
     if source.bus_rate_bps is not None:
         found.append((float(source.bus_rate_bps), f"bus of {source.name}"))
@@ -178,7 +185,7 @@ def small_bucket(plan: Plan, link: Link, direction: Direction) -> tuple[float, f
     tokens, mtu = direction.parameters if direction.discipline == "tbf" else None, path_mtu(plan)
     if tokens is None or not tokens.rate_bps or tokens.burst_bytes is None or tokens.burst_bytes >= TRAIN_PACKETS * mtu:
         return None
-    packet_ns = max((mtu + link.framing_bytes) * 8 * 10**9 // tokens.rate_bps, 1)
+    packet_ns = max(link.line_bytes(mtu) * 8 * 10**9 // tokens.rate_bps, 1)
     return tokens.burst_bytes * 8 / tokens.rate_bps, mtu * 8e9 / packet_ns
 
 

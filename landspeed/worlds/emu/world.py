@@ -69,7 +69,7 @@ class EmuWorld(ProgramWorld):
         events=tuple(KINDS),
         special_keys=SPECIAL_KEYS,
         shapes=("path", "network"),
-        link_keys=("trace",),
+        link_keys=("trace", "cells"),
     )
     Options = EmuOptions
     options: EmuOptions

@@ -53,7 +53,7 @@ class SimWorld(World):
         disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"),
         events=tuple(KINDS),
         special_keys=("protocol", "ecn", "ping"),
-        link_keys=("trace",),
+        link_keys=("trace", "cells"),
         shapes=("path", "network"),
     )
     Options = SimOptions

@@ -162,6 +162,11 @@ Link link_read(const Field &field, const std::vector<Node> &nodes)
 		field.fail("joins " + nodes[link.a].name + " with itself");
 	link.mtu_bytes = static_cast<uint32_t>(field.at("mtu_bytes").integer(68, 65535));
 	link.framing_bytes = static_cast<uint32_t>(field.at("framing_bytes").integer(0, 1000));
+	if (field.has("cells"))
+		link.cells =
+		    field.at("cells").one_of({"atm", "ptm"}) == 0 ? Cells::atm : Cells::ptm;
+	if (field.has("least_bytes"))
+		link.least_bytes = static_cast<uint32_t>(field.at("least_bytes").integer(0, 1000));
 	link.forward = direction_read(field.at("forward"));
 	link.reverse = direction_read(field.at("reverse"));
 	return link;

@@ -60,10 +60,33 @@ struct Direction : Impairments {
 	Trace trace;
 };
 
-struct Link {
+enum class Cells { none, atm, ptm };
+
+/// What a packet takes of a line beside itself.
+struct Framing {
+	uint32_t framing_bytes = 0; ///< of each
+	uint32_t least_bytes = 0;   ///< a packet with its framing, at least
+	Cells cells = Cells::none;  ///< in which they go, padded
+
+	/// As landspeed/scenario/plan/plan.py counts, and CAKE.
+	[[nodiscard]] uint32_t line_bytes(uint32_t packet_bytes) const
+	{
+		const uint32_t sum = packet_bytes + framing_bytes;
+		const uint32_t whole = sum < least_bytes ? least_bytes : sum;
+		if (cells == Cells::atm)
+			return (whole + 47) / 48 * 53;
+		return cells == Cells::ptm ? whole + (whole + 63) / 64 : whole;
+	}
+	/// It is not the same for all.
+	[[nodiscard]] bool pads() const
+	{
+		return cells != Cells::none || least_bytes > 0;
+	}
+};
+
+struct Link : Framing {
 	size_t a = 0, b = 0; ///< nodes
 	uint32_t mtu_bytes = 0;
-	uint32_t framing_bytes = 0;
 	Direction forward, reverse;
 };
 

@@ -10,6 +10,7 @@ from landspeed.scenario.plan.flow_path import steps, subflows
 from landspeed.scenario.theory.timing import line_of
 
 if TYPE_CHECKING:
+    from landspeed.scenario.plan.flow_path import Step
     from landspeed.scenario.plan.plan import Plan
 
 MOST_LINES = 64  # NETEM_JOINED_MAX of patch 0014
@@ -49,7 +50,8 @@ class JoinedLinks:
 def runs_of(plan: Plan) -> list[JoinedLinks]:
     """All runs of a plan: flow by flow, those that its data passes, then those of its acknowledgments.
 
-    Links are joined where the same flows pass them all: none comes or goes at a router within. Where a flow comes in
+    Links are joined where the same flows pass them all: none comes or goes at a router within. Where flows have ways of
+    their own, which is told by addresses of theirs, links are passed one by one. Where a flow comes in
     from elsewhere a queue can form, so that link cannot be joined anyhow; a flow that crosses a router meets nobody.
     """
     ways: list[list[Place]] = []
@@ -59,13 +61,14 @@ def runs_of(plan: Plan) -> list[JoinedLinks]:
             passed = steps(plan, each)
             ways += [[(step.link, step.ahead) for step in passed], [step.back for step in reversed(passed)]]
             ends += [(flow.target, number > 0), (flow.source, number > 0)]
+    alone = {place for flow in plan.flows if flow.own_way for step in steps(plan, flow) for place in _places(step)}
     passing: dict[Place, list[int]] = {}
     for number, way in enumerate(ways):
         for place in way:
             passing.setdefault(place, []).append(number)
     found: dict[Place, JoinedLinks] = {}  # by the first link: flows that share a run share all of it
     for way in ways:
-        for start, end in _joined(plan, way, passing):
+        for start, end in _joined(plan, way, passing, alone):
             hosts = dict.fromkeys(ends[number] for number in passing[way[start]])
             arrives = way[max(start - 1, 0)]
             run = JoinedLinks(tuple(way[start:end]), tuple(hosts), (arrives[0], int(arrives[1])), from_host=start == 0)
@@ -73,13 +76,17 @@ def runs_of(plan: Plan) -> list[JoinedLinks]:
     return list(found.values())
 
 
-def _joined(plan: Plan, way: list[Place], passing: dict[Place, list[int]]) -> list[tuple[int, int]]:
+def _places(step: Step) -> tuple[Place, Place]:
+    return (step.link, step.ahead), step.back
+
+
+def _joined(plan: Plan, way: list[Place], passing: dict[Place, list[int]], alone: set[Place]) -> list[tuple[int, int]]:
     """Begins and ends of the runs of joined links on a way."""
     found: list[tuple[int, int]] = []
     start = largest = 0
     joins = False  # whether the link before can be joined with another
     for number, place in enumerate(way):
-        mtu, can_join = plan.links[place[0]].mtu_bytes, _can_join(plan, place)
+        mtu, can_join = plan.links[place[0]].mtu_bytes, place not in alone and _can_join(plan, place)
         fits = mtu >= largest and number - start < MOST_LINES
         if not (joins and can_join and fits and passing[place] == passing[way[number - 1]]):
             # Within a run no router looks how large a packet is: it must be no larger than what came so far. And a

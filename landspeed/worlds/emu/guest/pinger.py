@@ -37,7 +37,7 @@ class Pinger:
         """Open the socket and the file."""
         self._version = network.plan.ip_version
         self._identifier = IDENTIFIER + number
-        self._target = (network.address(network.position[flow.target]), 0)
+        self._target = (network.flow_address(flow, target=True), 0)
         assert flow.transfer.ping_interval_ns is not None, "the flow asks for echoes"
         self._interval_ns = flow.transfer.ping_interval_ns
         family, protocol = (

@@ -136,8 +136,8 @@ def _start(
     `payload`: a descriptor of the memory that all of them send from.
     """
     addresses = {
-        "{receiver}": network.address(network.position[flow.target]),
-        "{sender}": network.address(network.position[flow.source]),
+        "{receiver}": network.flow_address(flow, target=True),
+        "{sender}": network.flow_address(flow, target=False),
     }
     sends = end == "sender"
     node = network.node(flow.source if sends else flow.target)

@@ -32,7 +32,7 @@ class FlowPath:
             flow: over one route.
             second: it goes between the second addresses of its hosts.
         """
-        self._second = second
+        self._second, self._flow, self._own_way = second, flow, flow.own_way
         self.network, self.late_ns = network, network.late_ns
         self.plan = path_of(network.plan, flow)
         self.names = [node.name for node in self.plan.nodes]
@@ -42,17 +42,25 @@ class FlowPath:
         self._ends = (0, len(self.nodes) - 1)
 
     def address(self, position: int) -> str:
-        """A node's own address; at the ends of a second subflow, its second one."""
+        """A node's own address; at the ends of a second subflow its second one, of a flow with its own way, its own."""
         place = self._positions[position]
+        if self._own_way and position in self._ends:
+            return self.network.flow_address(self._flow, target=position != 0)
         second = self.network.second_address(place) if self._second and position in self._ends else None
         return second or self.network.address(place)
 
     def facing_address(self, position: int, *, viewer: int) -> str:
-        """Address from which a node answers a viewer with ICMP: that which was asked, or towards the viewer."""
+        """Address from which a node answers a viewer with ICMP: that which was asked, or towards the viewer.
+
+        Where that is another link than the one over which it was asked, IPv6 answers from the latter's.
+        """
         if position in self._ends:
             return self.address(position)
         step = self._steps[position - 1 if viewer < position else position]
-        link, ahead = step.back if viewer < position else (step.link, step.ahead)
+        towards, asked = step.back, (step.link, not step.ahead)
+        if viewer > position:
+            towards, asked = (step.link, step.ahead), (step.back[0], not step.back[1])
+        link, ahead = towards if self.plan.ip_version == 4 else asked
         return link_address(self.plan.ip_version, link, int(not ahead))
 
     @classmethod

@@ -148,7 +148,7 @@ class Netlink:
     # --- qdiscs and filters ------------------------------------------------------------------------------------------
 
     def add_qdisc(self, kind: str, index: int, handle: int, parent: int, options: bytes) -> None:
-        """A qdisc; `options` is an attribute, or nothing."""
+        """A qdisc; `options` is an attribute, or several, or nothing."""
         self._change(NEW_QDISC, CREATE, qdisc(kind, index, handle, parent, options), f"qdisc {kind} {handle >> 16:x}")
 
     def change_qdisc(self, kind: str, index: int, handle: int, parent: int, options: bytes) -> None:

@@ -1,5 +1,8 @@
 """The emulated network: one namespace a node, veth pairs between them, addresses, routes; shaping/ has their qdiscs.
 
+A flow with a way of its own has an address of its own at both hosts, 10.128.0.0 + 2·n (fd01::2n): routers forward by
+destination, and so tell it from others between these hosts as a hash of ports would.
+
 Link i has the IPv4 subnet 10.0.0.0 + 4·i /30 and the IPv6 subnet fd00:0:0:i::/64; its end `a`, on a path that nearer
 the sender, has the first address. A node's own address is that of its first link. Neighbours are fixed entries, so that
 no ARP crosses a link of 60 ms before the first packet.
@@ -15,11 +18,13 @@ from landspeed.worlds.emu.guest.network import netlink as nl
 from landspeed.worlds.emu.guest.network import nodes, offloads
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Link, Node, Plan
+    from landspeed.scenario.plan.plan import Flow, Link, Node, Plan
 
 LOOPBACK = 1  # index of the interface that a namespace begins with
 IPV4_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
 IPV6_BASE = int(ipaddress.IPv6Address("fd00::"))
+OWN_IPV4_BASE = int(ipaddress.IPv4Address("10.128.0.0"))
+OWN_IPV6_BASE = int(ipaddress.IPv6Address("fd01::"))
 BACKLOG_PACKETS = 10_000_000  # a veth hands packets over through this queue; dropping there would be no network's loss
 MOST_HOPS = 255  # what a TTL can say (RFC 791)
 # Sockets may have what a TCP window can have at all (RFC 7323: 1 GiB) with the kernel's own overhead. Not 2 GiB: the
@@ -56,6 +61,9 @@ class Network:
             self._set_sysctls(position, node)
         for link in plan.links:
             self._add_link(link)
+        for flow in plan.flows:
+            if flow.own_way:
+                self._add_own_addresses(flow)
 
     def node(self, name: str) -> nodes.GuestNode:
         """The node of a name.
@@ -108,6 +116,12 @@ class Network:
         end = self._second.get(self.names[position])
         return link_address(self.plan.ip_version, *end) if end else None
 
+    def flow_address(self, flow: Flow, *, target: bool) -> str:
+        """The address of a flow's receiver or sender: the host's own, or where it has its own way one of its own."""
+        if not flow.own_way:
+            return self.address(self.position[flow.target if target else flow.source])
+        return own_address(self.plan, flow, target=target)
+
     def host_names(self) -> list[tuple[str, str]]:
         """Address and name of every node, and of each of its other interfaces (for traceroutes)."""
         found = [(self.address(position), name) for position, name in enumerate(self.names)]
@@ -121,6 +135,14 @@ class Network:
     def _set_sysctls(self, position: int, node: nodes.GuestNode) -> None:
         node.write_sysctls(node_sysctls(self.plan, self.plan.nodes[position]))
         self._netlink[position].set_link(LOOPBACK, up=True)
+
+    def _add_own_addresses(self, flow: Flow) -> None:
+        for target, link in ((False, flow.route[0]), (True, flow.route[-1])):
+            name = flow.target if target else flow.source
+            position, side = self.position[name], 0 if self.plan.links[link].a == name else 1
+            index = self.interface(position, self.end(link, side)[1])
+            width = 32 if self.plan.ip_version == 4 else 128
+            self._netlink[position].add_address(index, own_address(self.plan, flow, target=target), width)
 
     def _add_link(self, link: Link) -> None:
         version, i = self.plan.ip_version, link.index
@@ -145,6 +167,14 @@ class Network:
             if self.plan.fidelity == "packets" and not self.is_host(position):
                 # A program may merge UDP packets itself (UDP_SEGMENT, as QUIC does); no ethtool ioctl stops that.
                 netlink.set_link(index, (nl.GSO_MAX_SEGS, 1))
+
+
+def own_address(plan: Plan, flow: Flow, *, target: bool) -> str:
+    """Address of an end of a flow that has a way of its own."""
+    number = 2 * plan.flows.index(flow) + target
+    if plan.ip_version == 4:
+        return str(ipaddress.IPv4Address(OWN_IPV4_BASE + number))
+    return str(ipaddress.IPv6Address(OWN_IPV6_BASE + number))
 
 
 def interface_names(plan: Plan) -> dict[tuple[int, int], tuple[str, str]]:

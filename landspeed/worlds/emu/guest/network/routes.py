@@ -60,7 +60,7 @@ def add_routes(network: Network) -> None:
     routes = None if plan.is_path else routes_of(plan)
     for position, name in enumerate(network.names):
         entries = {(entry.value, entry.length): entry for entry in _entries(plan, routes, name)}
-        more = [*_initial_windows(network, name), *_second_routes(network, name)]
+        more = [*_initial_windows(network, name), *_second_routes(network, name), *_own_ways(network, name)]
         entries |= {(entry.value, entry.length): entry for entry in more}
         messages: list[bytes] = []
         for entry in entries.values():
@@ -133,6 +133,24 @@ def _initial_windows(network: Network, name: str) -> Iterator[RouteEntry]:
         if flow.source == name and packets is not None:  # a TCP of its time may begin with two
             address = _value(network.address(network.position[flow.target]))
             yield RouteEntry(address, ADDRESS_BITS[plan.ip_version], flow.route[0], packets)
+
+
+def _own_ways(network: Network, name: str) -> Iterator[RouteEntry]:
+    """Yield the routes of flows with ways of their own: from own address to own address, there and back."""
+    plan, edges, width = network.plan, edges_of(network.plan), ADDRESS_BITS[network.plan.ip_version]
+    for flow in plan.flows:
+        if not flow.own_way:
+            continue
+        there, back = (_value(network.flow_address(flow, target=target)) for target in (True, False))
+        ahead = dict(zip(nodes_of(edges, flow.source, flow.route)[:-1], flow.route, strict=True))
+        returns = flow.route_back or flow.route[::-1]
+        behind = dict(zip(nodes_of(edges, flow.target, returns)[:-1], returns, strict=True))
+        if name in ahead:
+            own = name == flow.source
+            packets = flow.transfer.initial_window_packets if own else None
+            yield RouteEntry(there, width, ahead[name], packets, back if own else None)
+        if name in behind:
+            yield RouteEntry(back, width, behind[name], None, there if name == flow.target else None)
 
 
 def _second_routes(network: Network, name: str) -> Iterator[RouteEntry]:

@@ -10,7 +10,7 @@ from landspeed.worlds.emu.guest.network.netlink import PARENT_ROOT
 from landspeed.worlds.emu.guest.network.network import Network
 from landspeed.worlds.emu.guest.shaping import lose_next as loss
 from landspeed.worlds.emu.guest.shaping.direction_options import delays_after_line, direction_options
-from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
+from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of, size_table
 from landspeed.worlds.emu.guest.shaping.link_qdiscs import CHILD, FIRST_CLASS, ROOT, shaped_device
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ class DirectionState:
             self._armed = self.to_lose
         elif self._next_period is not None:
             netem["seed"], netem["loss"] = loss.nth(self._next_period - self._entered())
-        self._netlink.change_qdisc("netem", self._interface, ROOT, PARENT_ROOT, options_of("netem", **netem))
+        options = options_of("netem", **netem) + size_table(self._link)  # what is not said again is gone
+        self._netlink.change_qdisc("netem", self._interface, ROOT, PARENT_ROOT, options)
 
     def change_rate(self) -> None:
         """Tell the token bucket, or netem where it has the rate."""

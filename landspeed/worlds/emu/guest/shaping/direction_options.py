@@ -73,13 +73,14 @@ def direction_options(
         "rate_bytes_per_s": max(round(line.rate_bps / 8), 1),
         "overhead_bytes": 0,
         "line": {
-            "framing_bytes": line.framing_bytes - VETH_HEADER_BYTES,
+            "framing_bytes": 0 if line.pads else line.framing_bytes - VETH_HEADER_BYTES,  # 0: the root has counted it
             # What comes out of a line comes spaced; a host's bucket lets a whole super-packet through at once.
             "spaced": node_of(plan, link.a if forward else link.b).kind != "host",
         },
     }
     if stock:
-        rate, overhead = bucket_rate(plan, line.rate_bps, line.framing_bytes, packet_mtu(plan, link))
+        mtu = packet_mtu(plan, link)
+        rate, overhead = bucket_rate(plan, line.rate_bps, line.line_bytes(mtu) - mtu, mtu)
         serialized = {"rate_bytes_per_s": rate, "overhead_bytes": overhead}
     if not direction.can_queue and line.rate_bps == direction.rate_bps and not direction.jitters_freely:
         return netem | serialized, None
@@ -87,8 +88,14 @@ def direction_options(
         netem |= {"rate_bytes_per_s": IN_ORDER_BYTES_PER_S, "overhead_bytes": 0}
     if not stock and delays_after_line(direction):
         netem["line"] = serialized["line"]  # it is below, and netem takes from it
+    queue_bytes, largest, burst = direction.queue_bytes, largest_bytes(plan), burst_bytes(plan)
+    late_bytes = burst_bytes(plan, serialized["rate_bytes_per_s"], late_ns)
+    if link.pads and not stock:  # packets count as what they take of the line: as many full ones have room
+        full, mtu = link.line_bytes(link.mtu_bytes), link.mtu_bytes
+        queue_bytes, largest = queue_bytes // mtu * full, full
+        burst, late_bytes = burst + full - mtu, late_bytes + full - mtu
     return netem, serialized | {
         # What is being sent is still in the line's queue, and is not what waits.
-        "limit_bytes": max(direction.queue_bytes + largest_bytes(plan), burst_bytes(plan)),
-        "burst_bytes": burst_bytes(plan, serialized["rate_bytes_per_s"], late_ns),
+        "limit_bytes": max(queue_bytes + largest, burst),
+        "burst_bytes": late_bytes,
     }

@@ -34,6 +34,8 @@ def managed(plan: Plan, link: Link, direction: Direction, bucket: dict[str, Any]
     if direction.discipline == "tbf":
         assert parameters.burst_bytes is not None
         rate, overhead = bucket_rate(plan, parameters.rate_bps or 0, link.framing_bytes, packet_mtu(plan, link))
+        if link.pads:  # its root has counted it
+            rate, overhead = round((parameters.rate_bps or 0) / 8), 0
         tokens = {"rate_bytes_per_s": rate, "overhead_bytes": overhead, "burst_bytes": parameters.burst_bytes}
         return "tbf", tokens | {"limit_bytes": limit_bytes}
     if direction.discipline == "red":

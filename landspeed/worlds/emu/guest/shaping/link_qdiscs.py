@@ -26,7 +26,7 @@ from landspeed.worlds.emu.guest.network.network import Network, waits_long
 from landspeed.worlds.emu.guest.network.offloads import allow_super_packets
 from landspeed.worlds.emu.guest.shaping.direction_options import LATE_NS, bucket_rate, burst_bytes, direction_options
 from landspeed.worlds.emu.guest.shaping.discipline_options import managed
-from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
+from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of, size_table
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Link, Node, Plan
@@ -72,7 +72,7 @@ def _shape_direction(network: Network, link: Link, *, forward: bool) -> None:
         _redirect_ingress(network, *network.end(link.index, 1 if forward else 0), name)
     netlink, index = network.netlink(position), network.interface(position, name)
     netem, bucket = direction_options(network.plan, link, direction, forward=forward, late_ns=network.late_ns)
-    netlink.add_qdisc("netem", index, ROOT, PARENT_ROOT, options_of("netem", **netem))
+    netlink.add_qdisc("netem", index, ROOT, PARENT_ROOT, options_of("netem", **netem) + size_table(link))
     if bucket is not None:
         netlink.add_qdisc("tbf", index, CHILD, FIRST_CLASS, options_of("tbf", **bucket))
         if kept := managed(network.plan, link, direction, bucket):
@@ -97,7 +97,7 @@ def _redirect_ingress(network: Network, position: int, device: str, ifb: str) ->
 def host_rate(plan: Plan, node: Node, link: Link) -> tuple[int, int]:
     """Bytes per second, and bytes to add per packet, of a host's own limit on a link: the slower of NIC and bus."""
     mtu = packet_mtu(plan, link)
-    nic = bucket_rate(plan, node.host_nic_bps, link.framing_bytes, mtu, merged=_is_fast(node))
+    nic = bucket_rate(plan, node.host_nic_bps, link.framing_of(mtu), mtu, merged=_is_fast(node))
     return nic if node.bus_rate_bps is None else min(nic, bucket_rate(plan, node.bus_rate_bps, 0, mtu))
 
 
