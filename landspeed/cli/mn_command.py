@@ -84,10 +84,9 @@ def do_mn(parsed: argparse.Namespace) -> int:
     if parsed.as_scenario and parsed.as_scenario.exists():
         raise UsageError(f"--as-scenario {parsed.as_scenario}: it is there already; write another name, or remove it")
     options: dict[str, Any] = given_options(parsed)
-    if parsed.cpu_time and (other := {"clock": "--clock", "spin_cost": "--spin-cost"}.keys() & options):
-        raise UsageError(
-            f"--cpu-time with {' and '.join(sorted(other))}: each says what computing takes; leave out one"
-        )
+    if parsed.cpu_time and (others := {"clock", "spin_cost"} & options.keys()):
+        told = " and ".join(f"--{each.replace('_', '-')}" for each in sorted(others))
+        raise UsageError(f"--cpu-time with {told}: each says what computing takes; leave out one")
     script = Script(
         words=words,
         folder=Path.cwd(),

@@ -65,7 +65,8 @@ def same_bytes(times: int, out: Path) -> list[Row]:
         shutil.chown(runs, user)
 
     def lab() -> str:
-        done = in_clone(clone, "mn", "--quiet", "--out", runs, clone / LAB.relative_to(ROOT), user=user)
+        words = ("mn", "--quiet", "--stall", 600, "--out", runs)  # much else may run beside
+        done = in_clone(clone, *words, clone / LAB.relative_to(ROOT), user=user)
         if done.returncode:
             raise RuntimeError(done.stderr)
         return done.stdout + done.stderr

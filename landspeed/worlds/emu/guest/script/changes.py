@@ -27,6 +27,8 @@ TC_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "latency_ms"
 LISTENS_S = 1.0  # within which a controller listens, or does not at all
 # In which switches connect to their controllers: on a machine they have done so before the next command has begun.
 CONNECTS_S = 0.1
+# Open vSwitch tells only each 5 s whether a controller is connected. Mininet asks by two programs a switch.
+TOLD_EACH_S, MININET_ASKS_EACH_S = 5.0, 0.5
 # In which a program in the background (`h1.cmd("python3 -m http.server &")`) begins, before the next command does: it
 # computes in no time, but each file that Python looks for in vain takes 1 µs.
 BEGINS_S, OPENS_S = 0.02, 0.002  # of `popen`, which scripts call many times a second to look at something
@@ -210,6 +212,17 @@ def change_net(module: Any) -> None:
             time.sleep(CONNECTS_S)
         tell_of(self)
         return result
+
+    waits = module.Mininet.waitConnected
+
+    @functools.wraps(waits)
+    def wait_connected(self: Any, timeout: Any = None, delay: float | None = None) -> Any:
+        if delay is None:
+            by_open_vswitch = timeout is None and all(hasattr(switch, "controllerUUIDs") for switch in self.switches)
+            delay = TOLD_EACH_S if by_open_vswitch else MININET_ASKS_EACH_S
+        return waits(self, timeout, delay)
+
+    module.Mininet.waitConnected = wait_connected
 
     def refuse(*_: Any, **__: Any) -> None:
         raise NotImplementedError(NO_LIMIT.format(what="runCpuLimitTest: refused").strip("* \n"))
