@@ -102,11 +102,12 @@ def plan_for(loaded: LoadedScenario, world: str = DEFAULT_WORLD, seed: int | Non
     """
     kind = world_type(world)
     known = {name: each.capabilities for name, each in worlds().items()}
-    problems = refusals(loaded, world, known) + kind.problems(loaded)
+    problems = refusals(loaded, world, known)
     try:
         plan = make_plan(loaded, seed=seed)
     except ScenarioError as error:
-        raise ScenarioError(problems + error.problems) from None
+        raise ScenarioError(problems + kind.problems(loaded, None) + error.problems) from None
+    problems += kind.problems(loaded, plan)
     if problems:
         raise ScenarioError(problems)
     return plan

@@ -69,8 +69,11 @@ class World(ABC):
         self.options: Any = self.Options() if options is None else options
 
     @classmethod
-    def problems(cls, loaded: LoadedScenario) -> list[Problem]:  # noqa: ARG003 (for subclasses)
-        """List what else of a scenario this world cannot do, beyond its capabilities; located in the file."""
+    def problems(cls, loaded: LoadedScenario, plan: Plan | None) -> list[Problem]:  # noqa: ARG003 (for subclasses)
+        """List what else of a scenario this world cannot do, beyond its capabilities; located in the file.
+
+        `plan` is None where the scenario has faults in any world, which are told beside these.
+        """
         return []
 
     @classmethod

@@ -16,6 +16,7 @@ from landspeed.base.progress import Progress
 from landspeed.cli import main as cli
 from landspeed.results.bundle import load_record
 from landspeed.scenario.file.load import load_scenario
+from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.worlds.sim import process, world
 from landspeed.worlds.sim.doctor import examine_simulator
 from tests.support.emu_fixtures import FIRST, scenario, wait_until, write_scenario
@@ -267,7 +268,7 @@ def test_what_is_refused_is_counted_in_packets(tmp_path: Path, keys: dict[str, A
     if "netem" in keys:
         del near["one_way_delay"]
     loaded = load_scenario(write_scenario(tmp_path, scenario([far, near | keys])))
-    found = [problem.what for problem in world.SimWorld.problems(loaded)]
+    found = [problem.what for problem in world.SimWorld.problems(loaded, make_plan(loaded))]
     assert len(found) == bool(refused)
     assert all(refused in what for what in found)
 
@@ -277,7 +278,17 @@ def test_what_skips_a_large_part_of_the_round_trip_is_refused(tmp_path: Path) ->
     near = {"one_way_delay": "0.3 ms", "line_rate": "100 Mbit/s", "reorder": "5 %"}
     for far, refused in (("7.2 ms", False), ("6.9 ms", True)):  # 0.2 ms more take the lines
         file = write_scenario(tmp_path, scenario([{"one_way_delay": far, "line_rate": "100 Mbit/s"}, near]))
-        found = world.SimWorld.problems(load_scenario(file))
+        loaded = load_scenario(file)
+        found = world.SimWorld.problems(loaded, make_plan(loaded))
         assert [problem.what.partition(":")[0] for problem in found] == refused * [
             "link 2 lets a packet skip 0.3 ms of the round trip"
         ]
+
+
+def test_datagrams_may_overtake_as_they_like(tmp_path: Path) -> None:
+    """What is refused is refused for the sake of TCP."""
+    near = {"netem": "delay 10ms 1ms", "line_rate": "100 Mbit/s"}
+    content = scenario([{"one_way_delay": "20 ms", "line_rate": "100 Mbit/s"}, near])
+    content["transfer"] = {"protocol": "udp", "rate": "5 Mbit/s", "duration": "1 s"}
+    loaded = load_scenario(write_scenario(tmp_path, content))
+    assert world.SimWorld.problems(loaded, make_plan(loaded)) == []

@@ -81,7 +81,7 @@ class EmuWorld(ProgramWorld):
         self._asked_kernels: dict[str, Kernel] = {}
 
     @classmethod
-    def problems(cls, loaded: LoadedScenario) -> list[Problem]:
+    def problems(cls, loaded: LoadedScenario, plan: Plan | None) -> list[Problem]:  # noqa: ARG003 (the file says it)
         """List the parts of the scenario that netem cannot do."""
         return uncountable_losses(loaded)
 

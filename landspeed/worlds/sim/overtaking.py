@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from landspeed.base.errors import ScenarioError
 from landspeed.scenario.plan.flow_path import path_of, steps
-from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.scenario.theory.timing import data_rtt_ns, packet_mtu
 
 if TYPE_CHECKING:
@@ -50,16 +48,8 @@ def _touching(plan: Plan, link: Link, *, forward: bool) -> list[Event]:
     return [event for event in plan.events if event.link == link.index and direction in event.directions]
 
 
-def overtaking(loaded: LoadedScenario) -> list[Problem]:
-    """List the links on which packets overtake further than this world's TCP bears; located in the file."""
-    scenario = loaded.scenario
-    asked = [side for link in scenario.all_links for side in (link, link.reverse) if side]
-    if not any(side.reorder or side.netem for side in asked):  # a second plan costs time
-        return []
-    try:
-        plan = make_plan(loaded)
-    except ScenarioError:
-        return []  # which says more than this
+def overtaking(loaded: LoadedScenario, plan: Plan) -> list[Problem]:
+    """List the links on which packets of TCP overtake further than this world's TCP bears; located in the file."""
     return [
         problem
         for link in plan.links
@@ -72,7 +62,8 @@ def _problem(loaded: LoadedScenario, plan: Plan, link: Link, *, forward: bool) -
     """One direction's, at the key that says it; none for a reverse that is its forward once more."""
     skips_ns = skipped_ns(plan, link, forward=forward)
     others = overtaken(plan, link, forward=forward)
-    if not skips_ns or (others < ENOUGH and PART * skips_ns <= _shortest_rtt_ns(plan, link)):
+    rtt_ns = _shortest_rtt_ns(plan, link)
+    if not skips_ns or rtt_ns is None or (others < ENOUGH and PART * skips_ns <= rtt_ns):
         return None
     place: KeyPath = (loaded.scenario.links_key, link.index)
     section = whole = loaded.scenario.all_links[link.index]
@@ -90,7 +81,8 @@ def _problem(loaded: LoadedScenario, plan: Plan, link: Link, *, forward: bool) -
     return loaded.problem((*place, "reorder" if section.reorder else "netem"), f"{what}: {why}", right)
 
 
-def _shortest_rtt_ns(plan: Plan, link: Link) -> int:
-    """Shortest round trip of the flows that pass it; 0 if none does."""
-    passing = (flow for flow in plan.flows if any(link.index in (at.link, at.back[0]) for at in steps(plan, flow)))
-    return min((data_rtt_ns(path_of(plan, flow)) for flow in passing), default=0)
+def _shortest_rtt_ns(plan: Plan, link: Link) -> int | None:
+    """Shortest round trip of TCP's flows that pass it; None if none does: of datagrams both worlds count the same."""
+    of_tcp = (flow for flow in plan.flows if flow.transfer.protocol == "tcp")
+    passing = (flow for flow in of_tcp if any(link.index in (at.link, at.back[0]) for at in steps(plan, flow)))
+    return min((data_rtt_ns(path_of(plan, flow)) for flow in passing), default=None)

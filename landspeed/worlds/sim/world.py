@@ -60,9 +60,9 @@ class SimWorld(World):
     options: SimOptions
 
     @classmethod
-    def problems(cls, loaded: LoadedScenario) -> list[Problem]:
+    def problems(cls, loaded: LoadedScenario, plan: Plan | None) -> list[Problem]:
         """List where packets overtake each other further than its TCP bears."""
-        return overtaking(loaded)
+        return overtaking(loaded, plan) if plan else []
 
     @classmethod
     def doctor(cls) -> list[Finding]:
