@@ -12,8 +12,11 @@ from tests.bench.published.cells import Cell, Row, Source, figures_of
 from tests.bench.published.rfc9438 import BY_ACKS, QUICK, changes_of
 
 RTT_MS = 10
-FEW = 10  # round trips between losses
-REPAIRS = "suspected: the table has no time in which a loss is found and repaired, some two of these round trips"
+ROUNDED = (
+    "the table rounds p: 1 / p packets are 6.0 or 60.0 round trips of its own windows, 8.3 and 83.3. Linux needs two "
+    "more to find and repair a loss, and one lasts 10.3 ms by the line's time for a window: 8.2 and, with its mean of "
+    "85, 62.9"
+)
 
 
 def cell_of(row: Row) -> Cell:
@@ -26,7 +29,7 @@ def cell_of(row: Row) -> Cell:
         spread=0,
         allowed=0.1 * rtts,
         quick=every <= QUICK,
-        cause=BY_ACKS if control == "highspeed" else REPAIRS if rtts < FEW else "",
+        cause=BY_ACKS if control == "highspeed" else ROUNDED,
     )
 
 

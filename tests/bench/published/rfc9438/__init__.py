@@ -26,13 +26,26 @@ WHOLE_PACKETS = (
     "packets for p = 1e-3 and 1e-4"
 )
 
+RENO = (
+    "Linux's window has whole packets, and does not grow in the round trip of recovery: 15 packets become 7, and 7 and "
+    "7 to 15 are 106 packets in ten round trips, 10.6 on average; at 20 and 100 ms it is the same"
+)
+SELDOM = (
+    "Linux looks each HZ/32 = 31 ms whether Reno's window would be larger (bictcp_update), and that one grows by a "
+    "packet in 1.89 round trips (1 / 0.53): below 16.5 ms the looks come late. At 14, 16 and 18 ms the window "
+    "for p = 1e-2 is 27, 20, 19 % too small, and for p = 1e-3 at 18 ms 4.6 %. The rest is whole packets and recovery: "
+    "12 packets become 8, and grow to 12 in a hundred, 9.8 on average"
+)
+
 
 def cause_of(control: str, window: int, rtt_ms: int) -> str:
     """Why a cell may be outside."""
     if control == "highspeed":
         return BY_ACKS
-    if control == "reno" or rtt_ms != SLOW_MS:
-        return ""
+    if control == "reno":
+        return RENO
+    if rtt_ms != SLOW_MS:
+        return SELDOM
     return RECOVERY if window < SMALL else WHOLE_PACKETS
 
 
