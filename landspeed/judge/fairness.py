@@ -22,6 +22,11 @@ def jain_index(values: Sequence[float]) -> float | None:
     return sum(values) ** 2 / (len(values) * squares) if squares > 0 else None
 
 
+def contenders(record: RunRecord) -> list[str]:
+    """Names of the flows that take what they get; datagrams go at a rate of their own, however much is left."""
+    return [flow.name for flow in record.flows if flow.udp_sent is None]
+
+
 class FlowShares:
     """Goodput of each flow while certain flows ran together."""
 

@@ -15,7 +15,7 @@ from landspeed.judge.attribution.attribution import Attribution, SharedTimes
 from landspeed.judge.bound import limited_by
 from landspeed.judge.contest_rules import check_rules
 from landspeed.judge.datagram_limit import datagram_limit
-from landspeed.judge.fairness import FlowShares, jain_index
+from landspeed.judge.fairness import FlowShares, contenders, jain_index
 from landspeed.judge.loaded_delay import STEADY_FROM_S, held_rtts, loaded_rtt, ping_figures, queue_delays, settled_s
 from landspeed.judge.shared_limit import among_others, others_beside
 from landspeed.judge.window_note import window_note
@@ -59,7 +59,8 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
         if planned.transfer.protocol == "tcp":
             flow.limited_by, flow.limited_by_why = among_others(plan, planned, flow, shares)
     if record.flows[1:]:
-        record.jain_index = jain_index(list(shares.goodput_bps([flow.name for flow in record.flows]).values()))
+        names = contenders(record)
+        record.jain_index = jain_index(list(shares.goodput_bps(names).values())) if names[1:] else None
     else:
         path = path_of(plan, plan.flow)
         record.score_bit_m_per_s = score(record.goodput_bps, distance_m(path))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from landspeed.base.limits import SHARED_LINE
 from landspeed.base.text import DASH, bytes_text, grouped, percent_of, rate_text
 from landspeed.base.units_text import rate_unit, time_text
-from landspeed.judge.fairness import FlowShares, flows_goodput, jain_series, total_goodput
+from landspeed.judge.fairness import FlowShares, contenders, flows_goodput, jain_series, total_goodput
 from landspeed.report import tables
 from landspeed.report.chart_parts import Chart, figure_over_time, line, mark_events, share_time
 from landspeed.report.charts import MOST_LINES, PALETTE, make_charts, queues_chart
@@ -63,12 +63,12 @@ def flows_table(record: RunRecord, plan: Plan) -> Table:
     header = ["flow", "from → to", "streams", "begins (s)", "RTT (ms)", "under load", "goodput", "of the sum"]
     header += ["data", "retransmits"]
     note = ""
-    if record.jain_index is not None and (
-        span := FlowShares(record, None).together_s([flow.name for flow in record.flows])
-    ):
+    names = contenders(record)
+    if record.jain_index is not None and (span := FlowShares(record, None).together_s(names)):
+        which = "all flows" if len(names) == len(record.flows) else "all flows of TCP"
         note = (
-            f"Jain's index of the goodputs from {span[0]:.3g} s to {span[1]:.4g} s, while all flows ran: "
-            f"{record.jain_index:.4f} (1: equal shares, {1 / len(record.flows):.3g}: one has everything)."
+            f"Jain's index of the goodputs from {span[0]:.3g} s to {span[1]:.4g} s, while {which} ran: "
+            f"{record.jain_index:.4f} (1: equal shares, {1 / len(names):.3g}: one has everything)."
         )
     return Table("Flow by flow", [*header, "bound by"], rows, note, marks, text_columns=3)
 
@@ -144,7 +144,7 @@ def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
             for each in (_round_trips(samples, record, plan), queues_chart(samples.backlogs(per=1e6), plan))
             if each
         ]
-    if fairness := jain_series(goodput):
+    if fairness := jain_series({name: goodput[name] for name in contenders(record) if name in goodput}):
         figure = figure_over_time([line("Jain's index", fairness, "--rehearsed", 1.8)], [], "of 1", end_s=end_s)
         figure["layout"]["yaxis"]["range"] = [0, 1.05]
         last = fairness[-1][1]

@@ -108,7 +108,7 @@ class RunRecord(BaseModel):
     transfer_wall_s: float | None = None  # wall time
 
     flows: list[FlowResult] = Field(default_factory=list[FlowResult])  # one by one; of a path one
-    jain_index: float | None = None  # of the flows' goodput while all of them ran: 1 is equal shares; of one: null
+    jain_index: float | None = None  # of TCP's flows while all of them ran: 1 is equal shares; of one: null
     queue_delays: list[QueueDelay] = Field(default_factory=list[QueueDelay])  # of queues in which anything waited
     score_bit_m_per_s: float | None = None  # of one flow: goodput × terrestrial distance
     events: list[EventResult] = Field(default_factory=list[EventResult])  # as they happened

@@ -156,6 +156,11 @@ def test_beside_tcp_it_keeps_its_rate_and_tcp_takes_the_rest(flows: dict[str, Fl
 
 
 @pytest.mark.slow
+def test_one_flow_of_tcp_among_datagrams_has_nobody_to_be_fair_to(record: RunRecord) -> None:
+    assert record.jain_index is None
+
+
+@pytest.mark.slow
 def test_record_queries_and_samples_know_them(bundle: Path, record: RunRecord, flows: dict[str, FlowResult]) -> None:
     rows = query("select flow, udp_lost, udp_delay_p99_ms from flows order by flow", bundle.parent).rows
     assert {row[0]: row[1] for row in rows} == {name: flow.udp_lost for name, flow in flows.items()}
