@@ -29,7 +29,7 @@ def add_mn(made: Parser) -> None:
     made.usage = "landspeed mn [options] SCRIPT.py [ARGUMENT…]\n       landspeed mn [options] OPTION OF MN…"
     made.add_argument("--seed", type=values.seed, default=1, help="seed of everything random (default: 1)")
     made.add_argument(
-        "--time-limit", type=values.seconds, metavar="SECONDS", help="end the script after so much virtual time"
+        "--time-limit", type=values.seconds, metavar="SECONDS", help="end the script after this virtual time"
     )
     made.add_argument("--out", type=Path, metavar="DIR", help="folder for the run's folder (default: results/mn)")
     made.add_argument(
@@ -41,21 +41,21 @@ def add_mn(made: Parser) -> None:
     made.add_argument(
         "--cpu-time",
         action="store_true",
-        help="let computing take virtual time, as long as it takes on this computer; figures differ from run to run",
+        help="computing takes virtual time, as on this computer; runs differ",
     )
     made.add_argument(
-        "--explain", action="store_true", help="print each link of the net that was started, in words, with warnings"
+        "--explain", action="store_true", help="print each link of the started net in words, with warnings"
     )
     made.add_argument("--as-scenario", type=Path, metavar="FILE", help="write the net that was started as a scenario")
     made.add_argument(
         "--report",
         action="store_true",
-        help="sample every socket and link, and write report.html into the run's folder",
+        help="sample sockets and links, and write report.html",
     )
     made.add_argument(
         "--evidence",
         action="store_true",
-        help="keep captures of every host's links (pcap, for Wireshark), and nodes' settings",
+        help="keep captures of all links (pcap), and nodes' settings",
     )
     made.add_argument(
         "--capture",

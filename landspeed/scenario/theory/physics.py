@@ -3,6 +3,7 @@
 Words: line rate = bits on the line, framing included; throughput = IP packets; goodput = payload over time.
 """
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 import math
