@@ -60,7 +60,7 @@ LaneConfig host_lane(const Plan &plan, const Step &step)
 	lane.forward = step.ahead;
 	lane.rate_bps =
 	    node.nic_rate_bps.value_or((step.ahead ? link.forward : link.reverse).rate_bps);
-	static_cast<Framing &>(lane) = link;
+	static_cast<Framing &>(lane) = static_cast<const Framing &>(link);
 	lane.mtu_bytes = lane.packet_bytes = packet_bytes(plan, step.link);
 	lane.spaces_only = true;
 	apply_bus(lane, node);
@@ -77,7 +77,7 @@ LaneConfig link_lane(const Plan &plan, const Step &step)
 		    " to " + target.name + ")";
 	lane.link = static_cast<int>(step.link);
 	lane.forward = step.ahead;
-	static_cast<Framing &>(lane) = link;
+	static_cast<Framing &>(lane) = static_cast<const Framing &>(link);
 	lane.mtu_bytes = link.mtu_bytes;
 	lane.packet_bytes = packet_bytes(plan, step.link);
 	for (const auto &event : plan.events)
