@@ -183,3 +183,20 @@ def host_state() -> dict[str, object]:
         "namespaces": sorted(Path("/run/netns").iterdir()) if Path("/run/netns").exists() else [],
         "interfaces": sorted(Path("/sys/class/net").iterdir()),
     }
+
+
+def pairs(count: int) -> dict[str, Any]:
+    """So many flows through one line."""
+    links: list[dict[str, str]] = [{"from": "left", "to": "right", "one_way_delay": "25 ms"}]
+    for number in range(count):
+        links += [{"from": f"a{number}", "to": "left"}, {"from": "right", "to": f"b{number}"}]
+    return {
+        "format": 1,
+        "name": "pairs",
+        "title": "Flows through one line",
+        "line_rate": "1 Gbit/s",
+        "hosts": {f"{side}{number}": {} for side in "ab" for number in range(count)},
+        "links": [{"one_way_delay": "0.1 ms", **link} for link in links],
+        "flows": [{"name": f"f{number}", "from": f"a{number}", "to": f"b{number}"} for number in range(count)],
+        "transfer": {"duration": "2 s"},
+    }

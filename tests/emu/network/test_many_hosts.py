@@ -22,8 +22,7 @@ from landspeed.worlds.emu.guest.network.nodes import GuestNode
 from landspeed.worlds.emu.guest.spawn import Starter
 from landspeed.worlds.engine.command import ENGINE_BINARY
 from landspeed.worlds.engine.tool import Engine
-from tests.emu.network.test_sizes import pairs
-from tests.support.emu_fixtures import plan_of, transfer
+from tests.support.emu_fixtures import pairs, plan_of, transfer
 
 HERE = cast(GuestNode, SimpleNamespace(namespace=-1, inside=contextlib.nullcontext))
 

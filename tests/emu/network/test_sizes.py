@@ -11,7 +11,7 @@ import pytest
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.emu.guest.shaping.packet_limit import enough_packets
 from landspeed.worlds.emu.memory import guest_memory_bytes, memory_for_bytes, transfer_memory
-from tests.support.emu_fixtures import plan_of, scenario, transfer
+from tests.support.emu_fixtures import pairs, plan_of, scenario, transfer
 
 G, MS = 10**9, 10**6
 
@@ -53,23 +53,6 @@ def long_path(rate: str, one_way_ms: int, mtu: str, links: int = 3, **asked: Any
     """A path that is full from its first round trip on."""
     hops = [{"one_way_delay": f"{one_way_ms / links:.6f} ms"}] * links
     return scenario(hops, line_rate=rate, nic=rate, mtu=mtu, transfer={"initial_window": 100_000, **asked})
-
-
-def pairs(count: int) -> dict[str, Any]:
-    """So many flows through one line."""
-    links: list[dict[str, str]] = [{"from": "left", "to": "right", "one_way_delay": "25 ms"}]
-    for number in range(count):
-        links += [{"from": f"a{number}", "to": "left"}, {"from": "right", "to": f"b{number}"}]
-    return {
-        "format": 1,
-        "name": "pairs",
-        "title": "Flows through one line",
-        "line_rate": "1 Gbit/s",
-        "hosts": {f"{side}{number}": {} for side in "ab" for number in range(count)},
-        "links": [{"one_way_delay": "0.1 ms", **link} for link in links],
-        "flows": [{"name": f"f{number}", "from": f"a{number}", "to": f"b{number}"} for number in range(count)],
-        "transfer": {"duration": "2 s"},
-    }
 
 
 SIZES = {
