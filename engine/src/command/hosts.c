@@ -75,6 +75,8 @@ static ssize_t start_receive(void)
 	ssize_t got = recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC);
 	if (got <= 0)
 		return got;
+	if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+		return -1;
 	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 	if (header == NULL || header->cmsg_type != SCM_RIGHTS ||
 	    header->cmsg_len != CMSG_LEN(sizeof(start.descriptors)))
