@@ -53,12 +53,10 @@ def test_each_source_has_a_path_and_a_choice(tmp_path: Path, source: Source) -> 
 
 
 def test_a_cell_is_within_by_its_nearest_seed_or_between_two() -> None:
-    cell = Cell("one", {}, published=100, spread=1, allowed=2, cause="known")
+    cell = Cell("one", {}, published=100, spread=1, allowed=2)
     assert found_of((103, 101.9), cell).ok
     assert found_of((90, 110), cell).ok
-    outside = found_of((103, 104), cell)
-    assert not outside.ok and outside.verdict == "**outside**: known"
-    assert found_of((103,), replace(cell, cause="")).verdict == "**outside**, cause not known"
+    assert not found_of((103, 104), cell).ok
 
 
 def test_a_row_of_the_page_stays_until_its_cell_is_run_again(tmp_path: Path) -> None:
@@ -72,16 +70,21 @@ def test_a_row_of_the_page_stays_until_its_cell_is_run_again(tmp_path: Path) -> 
     assert {each.cell.name: each.values for each in kept(page)} == {first.name: (11,), second.name: (30,)}
 
 
-def test_the_page_has_what_is_outside_first_and_every_cell(tmp_path: Path) -> None:
+def test_the_page_has_what_is_outside_first_by_its_cause_and_every_cell(tmp_path: Path) -> None:
     good, bad = (Cell(name, {}, 100, 1, 2) for name in ("good", "bad"))
-    found = [found_of((100, 101), good), found_of((150,), bad)]
+    near, far = (Cell(name, {}, 100, 1, 2, cause="the line was short") for name in ("near", "far"))
+    found = [found_of((100, 101), good), found_of((150,), bad), found_of((110,), near), found_of((190,), far)]
     page = tmp_path / "page.md"
-    assert write_page(found, page) == [found[1]]
+    assert [each.cell.name for each in write_page(found, page)] == ["far", "bad", "near"]
     text = page.read_text()
     outside, _, rest = text.partition("## All sources")
-    assert "| rfc9438, bad | emu | 100 ± 1 | 150 | +50.0% | **outside**, cause not known |" in outside
+    first, second = outside.split("(cause-2)=")
+    assert "**1.** The line was short.\n" in first and "**2.** Not known.\n" in second
+    assert first.index("| rfc9438, far |") < first.index("| rfc9438, near |")
+    assert "| rfc9438, bad | emu | 100 ± 1 | 150 | +50.0% |" in second
     assert "good" not in outside
+    assert "| near | emu | 100 ± 1 | 110 | +10.0% | **outside** ([1](#cause-1)) |" in rest
     assert "| good | emu | 100 ± 1 | 100.5 (100 … 101) | +0.5% | within |" in rest
-    assert "2 of 1 | 1 (50%)" in rest
+    assert "4 of 1 | 1 (25%)" in rest
     drawn = page.with_suffix(".svg").read_text()
-    assert drawn.count("<circle") == 2 and drawn.count('class="out"') == 1
+    assert drawn.count("<circle") == 4 and drawn.count('class="out"') == 3

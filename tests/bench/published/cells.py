@@ -107,13 +107,6 @@ class Found:
         low, high = self.cell.published - self.cell.allowed, self.cell.published + self.cell.allowed
         return min(self.values) <= high and max(self.values) >= low
 
-    @property
-    def verdict(self) -> str:
-        """In a few words."""
-        if self.ok:
-            return "within"
-        return f"**outside**: {self.cell.cause}" if self.cell.cause else "**outside**, cause not known"
-
 
 def figures_of(name: str) -> list[Row]:
     """The rows of a source's figures; lines that begin with # say where they were read."""

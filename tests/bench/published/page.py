@@ -38,6 +38,7 @@ ROW = re.compile(
 )
 ANCHOR = re.compile(r"\((?P<source>[\w-]+)\)=")
 TABLE = "| cell | world | published | landspeed | off | verdict |\n|---|---|---:|---:|---:|---|"
+TABLE_OF_A_CAUSE = "| source, cell | world | published | landspeed | off |\n|---|---|---:|---:|---:|"
 
 
 def write_page(found: Sequence[Found], page: Path = PAGE) -> list[Found]:
@@ -50,12 +51,13 @@ def write_page(found: Sequence[Found], page: Path = PAGE) -> list[Found]:
     found = [before[key] for key in dict.fromkeys([*order, *fresh]) if key in before]
     outside = sorted((each for each in found if not each.ok), key=lambda each: -abs(each.off))
     by_source = [list(group) for _, group in groupby(found, lambda each: each.source.name)]
+    causes = list(dict.fromkeys(each.cell.cause for each in outside))
     lines = (
         HEAD + "## Outside\n",
-        *_outside(outside),
+        *_outside(outside, causes),
         "## All sources\n",
         *_summary(by_source),
-        *(line for group in by_source for line in _source(group)),
+        *(line for group in by_source for line in _source(group, causes)),
     )
     page.write_text("\n".join(lines), encoding="utf-8")
     page.with_suffix(".svg").write_text(draw(by_source), encoding="utf-8")
@@ -79,14 +81,17 @@ def kept(page: Path) -> list[Found]:
     return found
 
 
-def _outside(found: Sequence[Found]) -> Iterator[str]:
+def _outside(found: Sequence[Found], causes: Sequence[str]) -> Iterator[str]:
+    """Each cause once, with its cells: that of the farthest cell first."""
     if not found:
         yield "Nothing.\n"
         return
-    yield "The farthest first.\n"
-    yield TABLE.replace("| cell |", "| source, cell |")
-    yield from (f"| {each.source.name}, {_row(each)}" for each in found)
-    yield ""
+    yield "By what makes them differ, the farthest first.\n"
+    for number, cause in enumerate(causes, start=1):
+        yield f"(cause-{number})=\n**{number}.** {cause[:1].upper() + cause[1:] or 'Not known'}.\n"
+        yield TABLE_OF_A_CAUSE
+        yield from (f"| {each.source.name}, {_row(each)} |" for each in found if each.cell.cause == cause)
+        yield ""
 
 
 def _summary(by_source: Sequence[Sequence[Found]]) -> Iterator[str]:
@@ -102,24 +107,23 @@ def _summary(by_source: Sequence[Sequence[Found]]) -> Iterator[str]:
     yield "What is beyond 0.5 or 2 stands at the edge.\n"
 
 
-def _source(group: Sequence[Found]) -> Iterator[str]:
+def _source(group: Sequence[Found], causes: Sequence[str]) -> Iterator[str]:
     source = group[0].source
     yield f"({source.name.replace('_', '-')})=\n## {source.title}\n"
     yield f"- Read: {source.read}.\n- Compared: {source.figure}, {source.unit}.\n- Rule: {source.rule}.\n"
     yield TABLE
-    yield from (f"| {_row(each)}" for each in group)
+    for each in group:
+        number = 0 if each.ok else causes.index(each.cell.cause) + 1
+        yield f"| {_row(each)} | {f'**outside** ([{number}](#cause-{number}))' if number else 'within'} |"
     yield ""
 
 
 def _row(found: Found) -> str:
-    """A row of a table, without its beginning."""
+    """A row of a table, without its beginning and its end."""
     low, high, cell = min(found.values), max(found.values), found.cell
     spread = f" ± {cell.spread:.3g}" if cell.spread else ""
     seeds = f" ({_figure(low)} … {_figure(high)})" if len(found.values) > 1 else ""
-    return (
-        f"{cell.name} | {found.world} | {cell.published:g}{spread} | {_figure(found.mean)}{seeds} | {found.off:+.1%} "
-        f"| {found.verdict} |"
-    )
+    return f"{cell.name} | {found.world} | {cell.published:g}{spread} | {_figure(found.mean)}{seeds} | {found.off:+.1%}"
 
 
 def _figure(value: float) -> str:
