@@ -74,8 +74,9 @@ TcpGrant tcp_settle(const Plan &plan, const Flow &flow)
 	// links to itself: acknowledgments and the host's own line clock what is sent, and the
 	// timers would cost up to a fifth more. Where flows share a queue, how their packets lie
 	// between each other decides which are lost, and with that the shares.
-	settings.hystart_paced = true;
-	settings.paced = shares_a_link(plan, flow);
+	const std::optional<bool> paced = plan.nodes[flow.source].paced;
+	settings.hystart_paced = paced.value_or(true);
+	settings.paced = paced.value_or(shares_a_link(plan, flow));
 	TcpGrant grant = SetTcpDefaults(settings);
 	if (transfer.window_exact && transfer.window_bytes) {
 		grant.receive_window_bytes = static_cast<uint32_t>(*transfer.window_bytes);

@@ -117,7 +117,7 @@ def test_importing_the_plan_is_light() -> None:
 WORK = {
     Plan: "seed kernel spin_cost_ns ip_version fidelity nodes links flows events calibration",
     Flow: "name source target route route_back second_route own_way start_ns transfer",
-    Node: "name kind nic_rate_bps bus_rate_bps",
+    Node: "name kind nic_rate_bps bus_rate_bps paced",
     Link: "index name a b mtu_bytes framing framing_bytes cells least_bytes forward reverse",
     Direction: (
         "delay_ns rate_bps queue_bytes packet_limit loss loss_burst loss_every corrupt duplicate reorder jitter_ns "

@@ -12,7 +12,7 @@ from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.key_names import special_keys
 from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.file.model import ScenarioFile, TransferSection
-from landspeed.scenario.file.model_links import LinkSection
+from landspeed.scenario.file.model_links import HostSection, LinkSection
 from landspeed.scenario.theory.physics import CELLS, LEAST_BYTES
 
 CONGESTION_CONTROLS = (
@@ -22,7 +22,7 @@ CONGESTION_CONTROLS = (
 
 PADDED = (*CELLS, *LEAST_BYTES)
 """Framings that pad packets."""
-SPECIAL_KEYS = (*special_keys(TransferSection), *special_keys(ScenarioFile))
+SPECIAL_KEYS = (*special_keys(TransferSection), *special_keys(HostSection), *special_keys(ScenarioFile))
 """Keys of `transfer`, and of the file's top, that not every world honours (model.py marks them)."""
 
 
@@ -100,6 +100,9 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
 def _special(scenario: ScenarioFile, given: list[tuple[TransferSection, KeyPath]]) -> Iterator[tuple[str, KeyPath]]:
     """The special keys that the file has, and where."""
     yield from ((name, (name,)) for name in special_keys(ScenarioFile) if getattr(scenario, name) is not None)
+    for host, section in scenario.hosts.items():
+        given_here = (name for name in special_keys(HostSection) if getattr(section, name) is not None)
+        yield from ((name, ("hosts", host, name)) for name in given_here)
     for transfer, at in given:
         for name in special_keys(TransferSection):
             if getattr(transfer, name) != TransferSection.model_fields[name].default:

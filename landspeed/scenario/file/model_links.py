@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from landspeed.base.loss_units import LossShare
 from landspeed.base.units import Delay, Distance, Mtu, Probability, Queue, Rate
 from landspeed.scenario.file.disciplines import Discipline
+from landspeed.scenario.file.key_names import special
 from landspeed.scenario.file.netem_line import Distribution, NetemWords
 from landspeed.scenario.file.position import Position
 from landspeed.scenario.file.section import Section, Text
@@ -54,6 +55,12 @@ class HostSection(Section):
     )
     bus: BusSection | None = Field(
         None, description="How much the machine behind the interface can move, if that is a limit"
+    )
+    paced: bool | None = special(
+        None,
+        description="Whether the host's queue discipline spaces the packets of each TCP flow. true: it does, as fq. "
+        "false: it does not, as fq_codel and pfifo_fast, most distributions' defaults; BBR and `pacing` then pace "
+        "by themselves. Default: true where it is emulated; where it is simulated, true for flows that share a link",
     )
     send_jitter: Delay | None = Field(
         None, description="Instead of the file's send_jitter: how much the times vary at which this host sends"

@@ -40,6 +40,7 @@ class Node:
     bus_rate_bps: int | None = None  # hosts; bits of IP packets the machine can move per second
     bus_fitted: bool = False  # the bus rate was computed from the recorded result
     bus_why: str | None = None
+    paced: bool | None = None  # hosts; whether their discipline spaces TCP's packets; None: the world's own way
 
     @property
     def host_nic_bps(self) -> int:
@@ -327,6 +328,7 @@ NOT_WORK: dict[type, frozenset[str]] = {
 
 WORK_IF_ASKED: dict[type, frozenset[str]] = {
     Plan: frozenset(("kernel", "spin_cost_ns")),
+    Node: frozenset(("paced",)),
     Direction: frozenset(("netem",)),
     Link: frozenset(("cells", "least_bytes")),
     Flow: frozenset(("route_back", "second_route", "own_way")),

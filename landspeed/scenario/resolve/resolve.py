@@ -94,6 +94,7 @@ def _nodes(scenario: ScenarioFile, links: list[Link]) -> list[Node]:
                 bus_rate_bps=bus.rate if bus else None,
                 bus_fitted=bool(bus and bus.fitted),
                 bus_why=bus.why if bus else None,
+                paced=host.paced,
             )
         else:
             notes = scenario.routers.get(name)

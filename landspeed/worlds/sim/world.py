@@ -52,7 +52,7 @@ class SimWorld(World):
     capabilities = Capabilities(
         disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"),
         events=tuple(KINDS),
-        special_keys=("protocol", "ecn", "ping"),
+        special_keys=("protocol", "ecn", "ping", "paced"),
         link_keys=("trace", "cells"),
         shapes=("path", "network"),
     )

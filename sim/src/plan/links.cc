@@ -140,6 +140,8 @@ Node node_read(const Field &field)
 		node.nic_rate_bps = field.at("nic_rate_bps").rate_bps();
 	if (field.has("bus_rate_bps"))
 		node.bus_rate_bps = field.at("bus_rate_bps").rate_bps();
+	if (field.has("paced"))
+		node.paced = field.at("paced").boolean();
 	return node;
 }
 

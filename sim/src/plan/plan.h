@@ -22,6 +22,7 @@ struct Node {
 	bool host = false;
 	std::optional<uint64_t> nic_rate_bps;
 	std::optional<uint64_t> bus_rate_bps; ///< bits of IP packets per second
+	std::optional<bool> paced;            ///< none: as this program likes
 };
 
 enum class Discipline { fifo, red, codel, fq_codel, pie, fq_pie };

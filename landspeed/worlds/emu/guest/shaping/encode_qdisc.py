@@ -18,7 +18,7 @@ TCA_STAB = 8
 LINKLAYER_ETHERNET = 1  # tells tbf that no rate table comes with the request
 
 TBF_PARMS, TBF_RATE64, TBF_BURST = 1, 4, 6
-FQ = {"limit_packets": (1, 2), "timer_slack_ns": (13,), "horizon_us": (14,)}  # fq's attributes
+FQ = {"limit_packets": (1, 2), "paces": (5,), "timer_slack_ns": (13,), "horizon_us": (14,)}  # fq's attributes
 
 
 def _tbf(options: dict[str, Any]) -> bytes:

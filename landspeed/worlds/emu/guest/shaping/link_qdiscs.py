@@ -121,6 +121,8 @@ def _shape_host(network: Network, position: int) -> None:
     fair: dict[str, int] = {"limit_packets": 1_000_000}
     if waits_long(plan):  # ten packets paced over a round trip of a minute lie further ahead than fq takes
         fair["horizon_us"] = LONG_HORIZON_US
+    if node.paced is False:  # TCP then asks in vain whether fq paces, as with another discipline; nothing is dropped
+        fair["paces"] = 0
     for link in plan.links:
         if node.name not in (link.a, link.b):
             continue
