@@ -148,7 +148,7 @@ def run_script(
         cwd=str(script.folder),
         environment={
             "PYTHONPATH": os.pathsep.join([str(HOOKS), *machine.python_path()]),
-            "LANDSPEED_MORE_PACKAGES": os.pathsep.join(distribution_packages()),
+            "LANDSPEED_MORE_PACKAGES": os.pathsep.join([sys.prefix, *distribution_packages()]),
             **({"LANDSPEED_LINE": str(script.line_bps)} if script.line_bps else {}),
             **({"LANDSPEED_TYPED": "1"} if script.typed else {}),
             **({"LANDSPEED_CPU_TIME": "1"} if script.cpu_time else {}),
