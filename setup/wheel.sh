@@ -39,7 +39,7 @@ landspeed schema >"$tree/scenarios/scenario.schema.json"
 mkdir -p "$data/emu/kernel"
 cp -r "$tree/scenarios" "$tree/lessons" "$tree/playbooks" "$data"
 cp -r "$tree/emu/kernel/config" "$tree/emu/kernel/config-mininet" "$tree/emu/kernel/cc.sh" "$tree/emu/kernel/patches" "$data/emu/kernel"
-for program in engine/build/landspeed-engine emu/launch/build/landspeed-launch emu/linkwatch/build/landspeed-linkwatch emu/linkwatch/build/landspeed-sockwatch; do
+for program in engine/build/landspeed-engine emu/launch/build/landspeed-launch emu/launch/build/landspeed-polled.so emu/linkwatch/build/landspeed-linkwatch emu/linkwatch/build/landspeed-sockwatch; do
 	mkdir -p "$data/$(dirname "$program")"
 	strip --strip-all --remove-section=.note.gnu.build-id -o "$data/$program" "$program" # of where it was built
 done

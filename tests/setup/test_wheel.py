@@ -65,6 +65,7 @@ def test_what_is_in_it(wheel: Path) -> None:
     for program in (
         "emu/kernel/built/linux",
         "emu/launch/build/landspeed-launch",
+        "emu/launch/build/landspeed-polled.so",
         "emu/linkwatch/build/landspeed-linkwatch",
         "emu/linkwatch/build/landspeed-sockwatch",
         "engine/build/landspeed-engine",

@@ -27,6 +27,7 @@ def copied_clone(base: Path) -> Path:
     for built in (
         "engine/build/landspeed-engine",
         "emu/launch/build/landspeed-launch",
+        "emu/launch/build/landspeed-polled.so",
         "emu/linkwatch/build/landspeed-linkwatch",
         "emu/linkwatch/build/landspeed-sockwatch",
     ):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.json_form import to_plain
-from landspeed.base.places import runs_dir
+from landspeed.base.places import ROOT, runs_dir
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import EVIDENCE, OutputError
 from landspeed.results.socket_columns import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, keep_samples
@@ -34,6 +34,7 @@ from landspeed.worlds.tool import ToolError
 MEMORY_BYTES = 2 << 30  # of the guest, which touches what its script needs
 SAMPLING = SocketSampling()
 EVIDENCE_PROGRAMS = ("ip", "tc", "tcpdump")
+POLLED = ROOT / "emu" / "launch" / "build" / "landspeed-polled.so"  # for Open vSwitch; without it nets are slower
 HOOKS = Path(__file__).parent / "guest" / "script" / "hooks"
 
 
@@ -147,10 +148,11 @@ def run_script(
         cwd=str(script.folder),
         environment={
             "PYTHONPATH": os.pathsep.join([str(HOOKS), *machine.python_path()]),
-            "LANDSPEED_MORE_PACKAGES": os.pathsep.join(distribution_packages()),
+            "LANDSPEED_MORE_PACKAGES": os.pathsep.join([sys.prefix, *distribution_packages()]),
             **({"LANDSPEED_LINE": str(script.line_bps)} if script.line_bps else {}),
             **({"LANDSPEED_TYPED": "1"} if script.typed else {}),
             **({"LANDSPEED_CPU_TIME": "1"} if script.cpu_time else {}),
+            **({"LANDSPEED_POLLED": str(POLLED)} if POLLED.exists() and not script.cpu_time else {}),
             **({"LANDSPEED_TELL": "1"} if script.tell or script.sample or script.evidence else {}),
             **({"LANDSPEED_EVIDENCE": script.evidence} if script.evidence else {}),
             **({"LANDSPEED_SAMPLER": json.dumps(to_plain(sampler_job(SAMPLING)))} if script.sample else {}),

@@ -40,6 +40,8 @@ def _import_own(name: str) -> Any:
 
 
 sys.meta_path.insert(0, ChangingFinder)
-sys.path += filter(None, os.environ.get("LANDSPEED_MORE_PACKAGES", "").split(os.pathsep))
+_prefix, *_more = os.environ.get("LANDSPEED_MORE_PACKAGES", "").split(os.pathsep)
+if sys.prefix == _prefix:  # another environment has packages of its own, which may be of other versions
+    sys.path += _more
 if os.environ.pop("LANDSPEED_TYPED", None):  # of the script itself, and of no other Python that it starts
     sys.stdin = _import_own("typed_input").TypedInput()
