@@ -102,7 +102,7 @@ def _turn(item: pytest.Item) -> int:
     order = [
         isinstance(item, pytest.Function) and LAB in item.fixturenames,
         item.get_closest_marker("xdist_group") is not None,
-        item.get_closest_marker("slow") is not None,
+        any(item.get_closest_marker(name) for name in ("slow", "guest")),
         item.get_closest_marker("alone") is None,
     ]
     return order.index(True) if True in order else len(order)
