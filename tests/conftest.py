@@ -19,6 +19,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support import builds
+from tests.support.dearest import Dearest
 from tests.support.fuzzing import LONG
 
 settings.load_profile("long" if LONG else "steady")  # before any test is read
@@ -46,6 +47,7 @@ def _worker(config: pytest.Config) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     """A worker beside others sees its own guests and namespaces only, so that its tests can look for leftovers."""
     config.option.loadscopereorder = False  # pytest-xdist would put the largest groups first, not the longest
+    config.pluginmanager.register(Dearest())
     builds.begin_reports()
     builds.use_reports(_worker(config))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under `nohup … &`: programs would ignore a test's Ctrl-C
@@ -100,7 +102,7 @@ def _turn(item: pytest.Item) -> int:
     order = [
         isinstance(item, pytest.Function) and LAB in item.fixturenames,
         item.get_closest_marker("xdist_group") is not None,
-        item.get_closest_marker("slow") is not None,
+        any(item.get_closest_marker(name) for name in ("slow", "guest")),
         item.get_closest_marker("alone") is None,
     ]
     return order.index(True) if True in order else len(order)

@@ -1,6 +1,5 @@
 /* cmocka, with what it wants included before. */
-#ifndef LANDSPEED_CHECK_H
-#define LANDSPEED_CHECK_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,5 +7,3 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-
-#endif

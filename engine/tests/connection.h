@@ -1,6 +1,5 @@
 /* A TCP connection of a test with itself. */
-#ifndef LANDSPEED_CONNECTION_H
-#define LANDSPEED_CONNECTION_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -24,5 +23,3 @@ static inline int connected(int *peer)
 	(void)close(listener);
 	return fd;
 }
-
-#endif

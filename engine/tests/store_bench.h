@@ -1,7 +1,6 @@
 /* A receiver's store in a folder of its own, threads that write to it, and a disk as a test wants
  * it. */
-#ifndef LANDSPEED_STORE_BENCH_H
-#define LANDSPEED_STORE_BENCH_H
+#pragma once
 
 #include "base/clock.h"
 #include "check.h"
@@ -59,5 +58,3 @@ struct writer {
 
 void writer_start(struct writer *writer);
 void writer_join(const struct writer *writer);
-
-#endif

@@ -31,7 +31,6 @@ static enum auth_status give(struct auth *to, cJSON *message, cJSON **answer,
 
 static void both_prove_the_key(void **state)
 {
-	(void)state;
 	struct auth client;
 	struct auth server;
 	struct failure failure = {0};
@@ -72,7 +71,6 @@ static void both_prove_the_key(void **state)
 
 static void tags_are_those_of_hmac_sha_512_256(void **state)
 {
-	(void)state;
 	/* hmac.new(key, counter + text, "sha512").digest()[:32], computed apart. */
 	uint8_t tag[AUTH_TAG_BYTES];
 	char hex[2 * AUTH_TAG_BYTES + 1];
@@ -87,7 +85,6 @@ static void tags_are_those_of_hmac_sha_512_256(void **state)
 
 static void another_key_is_refused_at_both_ends(void **state)
 {
-	(void)state;
 	struct auth client;
 	struct auth server;
 	struct failure failure = {0};
@@ -118,7 +115,6 @@ static void another_key_is_refused_at_both_ends(void **state)
 
 static void a_key_at_one_end_only_is_refused(void **state)
 {
-	(void)state;
 	struct auth client;
 	struct auth server;
 	struct failure none = {0};
@@ -147,7 +143,6 @@ static void a_key_at_one_end_only_is_refused(void **state)
 
 static void messages_out_of_order_are_refused(void **state)
 {
-	(void)state;
 	for (enum message_type type = MESSAGE_GREETING; type <= MESSAGE_ERROR; type++) {
 		struct auth server;
 		struct failure failure = {0};
@@ -185,7 +180,6 @@ static void key_refused(const char *text, mode_t mode, const char *why)
 
 static void key_files_are_checked(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	int fd = mkstemp(path);
 	assert_true(fd >= 0);

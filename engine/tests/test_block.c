@@ -12,7 +12,6 @@ static const struct block_header example = {.stream = 127,
 
 static void headers_come_back(void **state)
 {
-	(void)state;
 	uint8_t bytes[BLOCK_HEADER_BYTES];
 	struct block_header found = {0};
 	block_header_encode(&example, bytes);
@@ -29,7 +28,6 @@ static void headers_come_back(void **state)
 
 static void every_flipped_bit_is_seen(void **state)
 {
-	(void)state;
 	uint8_t bytes[BLOCK_HEADER_BYTES];
 	struct block_header found;
 	block_header_encode(&example, bytes);
@@ -43,7 +41,6 @@ static void every_flipped_bit_is_seen(void **state)
 
 static void lengths_have_limits(void **state)
 {
-	(void)state;
 	uint8_t bytes[BLOCK_HEADER_BYTES];
 	struct block_header header = example;
 	struct block_header found;
@@ -60,7 +57,6 @@ static void lengths_have_limits(void **state)
 
 static void headers_are_found_anywhere(void **state)
 {
-	(void)state;
 	uint8_t bytes[512];
 	for (size_t at = 0; at <= sizeof(bytes) - BLOCK_HEADER_BYTES; at++) {
 		memset(bytes, 'D', sizeof(bytes));
@@ -78,7 +74,6 @@ static void headers_are_found_anywhere(void **state)
 
 static void checksums_know_their_place(void **state)
 {
-	(void)state;
 	char payload[64] = "payload";
 	struct block_header header = example;
 	uint64_t sum = block_checksum(&header, payload, sizeof(payload));

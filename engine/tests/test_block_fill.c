@@ -15,7 +15,6 @@
 
 static void any_part_can_be_made_again(void **state)
 {
-	(void)state;
 	static uint8_t whole[40000];
 	uint8_t part[1000];
 	struct generator generator = generator_create(7, 1);
@@ -36,7 +35,6 @@ static void any_part_can_be_made_again(void **state)
 /* Computed by a second implementation, tests/engine/test_payload.py. */
 static void the_bytes_are_those_of_the_description(void **state)
 {
-	(void)state;
 	static uint8_t fast[5 * GENERATOR_PIECE_BYTES];
 	static uint8_t plain[sizeof(fast)];
 	static const struct {
@@ -61,7 +59,6 @@ static void the_bytes_are_those_of_the_description(void **state)
 /* Each way against the generator and the library, at every kind of length and alignment. */
 static void ways_of_making_give_the_same_bytes_and_sums(void **state)
 {
-	(void)state;
 	static uint8_t right[3 * GENERATOR_PIECE_BYTES + 200];
 	static uint8_t made[sizeof(right) + 64];
 	static const size_t counts[] = {1,
@@ -105,7 +102,6 @@ static void ways_of_making_give_the_same_bytes_and_sums(void **state)
 /* What the wire carries; other bytes are another version of the protocol. */
 static void the_first_block_is_that_of_the_description(void **state)
 {
-	(void)state;
 	static uint8_t bytes[BLOCK_BYTES];
 	struct block_header header;
 	struct block_writer writer = block_writer_create(SEED, STREAM, BLOCK_BYTES);

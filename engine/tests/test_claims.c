@@ -68,7 +68,6 @@ static uint64_t until_settled(struct store *store)
  */
 static void claims_are_proved_beside_the_transfer(void **state)
 {
-	(void)state;
 	enum { BLOCKS = 74, CLAIMED = 64 };
 	uint8_t bits[BLOCKS / 8 + 1] = {0};
 	struct store_counts counts;
@@ -111,7 +110,6 @@ static void claims_are_proved_beside_the_transfer(void **state)
 /* A claim that the disk does not prove is taken back, and its block comes. */
 static void a_claim_that_fails_is_taken_back(void **state)
 {
-	(void)state;
 	enum { BLOCKS = 83, SPOILT = 50, CLAIMED = BLOCKS - 1 };
 	uint8_t bits[BLOCKS / 8 + 1] = {0};
 	struct store_counts counts;
@@ -140,7 +138,6 @@ static void a_claim_that_fails_is_taken_back(void **state)
 /* Blocks that are claimed come nevertheless, damaged ones too, and the end comes in between. */
 static void proofs_stand_in_nobodys_way(void **state)
 {
-	(void)state;
 	enum { BLOCKS = 50 };
 	struct store_counts counts;
 	for (unsigned round = 0; round < ROUNDS; round++) {

@@ -87,7 +87,6 @@ static long change_owner(void)
 
 static void what_no_server_does_is_not_there(void **state)
 {
-	(void)state;
 	long (*const acts[])(void) = {
 	    run_another,           trace,       mount_something, leave_namespaces, see_packets,
 	    clone_into_namespaces, become_root, load_a_module,   watch_with_bpf,   change_owner};
@@ -123,7 +122,6 @@ static long start_a_thread(void)
 
 static void what_a_server_does_is(void **state)
 {
-	(void)state;
 	assert_int_equal(confined(open_a_socket, false), ALLOWED);
 	assert_int_equal(confined(start_a_process, false), ALLOWED);
 	assert_int_equal(confined(start_a_thread, false), ALLOWED);

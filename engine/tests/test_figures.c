@@ -16,7 +16,6 @@
 
 static void shares_add_up(void **state)
 {
-	(void)state;
 	static const uint64_t totals[] = {1, 7, 128, 1000000007, UINT64_C(859000000001)};
 	for (size_t t = 0; t < sizeof(totals) / sizeof(totals[0]); t++) {
 		for (unsigned count = 1; count <= 128; count++) {
@@ -48,7 +47,6 @@ static struct in6_addr site_of(const char *host)
 /* Whoever has one address of a /64 has all 2^64: no limit for each address may be passed so. */
 static void addresses_of_one_site_count_together(void **state)
 {
-	(void)state;
 	static const struct {
 		const char *one;
 		const char *other;
@@ -71,7 +69,6 @@ static void addresses_of_one_site_count_together(void **state)
 
 static void low_water_follows_the_spare_room(void **state)
 {
-	(void)state;
 	/* 10 Gbit/s over 264 ms needs 330 MB: a window of 500 MB has room, one of 330 MB none. */
 	struct low_water_input input = {.rcvbuf_bytes = 1000000000,
 					.window_bytes = 500000000,
@@ -96,7 +93,6 @@ static void low_water_follows_the_spare_room(void **state)
 
 static void window_warns_where_it_holds_back(void **state)
 {
-	(void)state;
 	char text[512];
 	struct window_facts facts = {.asked_bytes = 46000000,
 				     .sndbuf_bytes = 184000000,
@@ -125,7 +121,6 @@ static void window_warns_where_it_holds_back(void **state)
 
 static void window_figures(void **state)
 {
-	(void)state;
 	assert_int_equal(window_bdp_bytes(UINT64_C(10000000000), 264000), 330000000);
 	assert_int_equal(window_sender_grant(46000000, 184000000), 46000000);
 	assert_int_equal(window_sender_grant(46000000, 8000000), 4000000);
@@ -157,7 +152,6 @@ static size_t file_read(const char *path, char *text, size_t size)
 
 static void samples_have_one_integer_row_each(void **state)
 {
-	(void)state;
 	char path[] = "/tmp/landspeed-samples-XXXXXX";
 	static char text[4096];
 	struct failure failure = {0};
@@ -201,7 +195,6 @@ static void samples_have_one_integer_row_each(void **state)
 /* Every number of digits, at both ends of its range. */
 static void samples_hold_numbers_of_any_size(void **state)
 {
-	(void)state;
 	char path[] = "/tmp/landspeed-samples-XXXXXX";
 	static char text[8192];
 	char expected[64];
@@ -237,7 +230,6 @@ static void samples_hold_numbers_of_any_size(void **state)
 
 static void samples_beyond_the_buffer_are_all_written(void **state)
 {
-	(void)state;
 	char path[] = "/tmp/landspeed-samples-XXXXXX";
 	struct failure failure = {0};
 	int fd = mkstemp(path);
@@ -263,7 +255,6 @@ static void samples_beyond_the_buffer_are_all_written(void **state)
 
 static void samples_of_one_moment_can_be_taken_back(void **state)
 {
-	(void)state;
 	char path[] = "/tmp/landspeed-samples-XXXXXX";
 	static char text[4096];
 	struct failure failure = {0};
@@ -290,7 +281,6 @@ static void samples_of_one_moment_can_be_taken_back(void **state)
 
 static void samples_say_when_the_disk_is_full(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	struct samples *samples = samples_open("/dev/full", SAMPLES_SERIES, &failure);
 	assert_non_null(samples);
@@ -303,7 +293,6 @@ static void samples_say_when_the_disk_is_full(void **state)
 
 static void failures_keep_the_first_cause(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	assert_int_equal(failure_set(&failure, "first %d", 1), -1);
 	assert_int_equal(failure_set_errno(&failure, 2, "second"), -1);
@@ -316,7 +305,6 @@ static void failures_keep_the_first_cause(void **state)
 /* Each condition by itself: BBR, a device known to have no fq, a known RTT within a site. */
 static void timers_bind_bbr_within_a_site_without_fq(void **state)
 {
-	(void)state;
 	const struct route plain = {.qdisc = "noqueue"};
 	const struct route fq = {.qdisc = "mq", .fq = true};
 	const struct route unknown = {.qdisc = ""};

@@ -16,7 +16,6 @@
 
 static void checksums_are_xxh3(void **state)
 {
-	(void)state;
 	char hex[2 * CHECKSUM_BYTES + 1];
 	static const uint8_t zeros[FILE_BLOCK_BYTES];
 	struct checksum checksum = checksum_of("", 0);
@@ -34,7 +33,6 @@ static void checksums_are_xxh3(void **state)
 
 static void records_come_back(void **state)
 {
-	(void)state;
 	uint8_t bytes[RECORD_BYTES];
 	struct record found;
 	struct failure failure = {0};
@@ -59,7 +57,6 @@ static void records_come_back(void **state)
 
 static void paths_are_checked(void **state)
 {
-	(void)state;
 	char longest[FILE_PATH_BYTES + 2];
 	static const char *const good[] = {
 	    "a", "a/b", "...", "a/..b", ".hidden", "-", " ", "a.landspeed-partial", "\xff\xfe"};
@@ -93,7 +90,6 @@ static void paths_are_checked(void **state)
 
 static void link_targets_are_judged(void **state)
 {
-	(void)state;
 	assert_true(file_target_is_inside("link", "a"));
 	assert_true(file_target_is_inside("a/b/link", "../../c"));
 	assert_true(file_target_is_inside("a/link", "./.././b"));
@@ -112,7 +108,6 @@ static void link_targets_are_judged(void **state)
 
 static void entries_come_back(void **state)
 {
-	(void)state;
 	uint8_t bytes[ENTRY_BYTES_MAX];
 	size_t used = 0;
 	struct failure failure = {0};
@@ -140,7 +135,6 @@ static void entries_come_back(void **state)
 
 static void odd_names_are_shown(void **state)
 {
-	(void)state;
 	char text[64];
 	file_path_text("a\n\x1b[31m\\\xff\xc3\xa9\x7f\xc2\x85\xed\xa0\x80", text, sizeof(text));
 	assert_string_equal(text, "a\\x0a\\x1b[31m\\\\\\xff\xc3\xa9\\x7f\\xc2\\x85\\xed\\xa0\\x80");
@@ -195,7 +189,6 @@ static unsigned journal_read(int fd, const struct file_entry *of)
 
 static void journals_keep_claims(void **state)
 {
-	(void)state;
 	int fd = journal_fill(5);
 	assert_int_equal(journal_read(fd, &source), 0x1f);
 	assert_int_equal(journal_read(fd, &source), 0x1f);
@@ -217,7 +210,6 @@ static void journals_keep_claims(void **state)
 
 static void journals_are_of_one_source(void **state)
 {
-	(void)state;
 	struct file_entry others[4] = {source, source, source, source};
 	others[0].size++;
 	others[1].mtime.tv_nsec++;
@@ -235,7 +227,6 @@ static void journals_are_of_one_source(void **state)
 /* What came without protection, or under another key, nobody vouches for. */
 static void journals_are_of_one_trust(void **state)
 {
-	(void)state;
 	struct journal journal;
 	uint8_t other[JOURNAL_TRUST_BYTES];
 	for (unsigned i = 0; i < JOURNAL_TRUST_BYTES; i++) {
@@ -253,7 +244,6 @@ static void journals_are_of_one_trust(void **state)
 
 static void claims_beyond_the_end_are_none(void **state)
 {
-	(void)state;
 	uint8_t header[JOURNAL_HEADER_BYTES];
 	uint8_t bytes[JOURNAL_ENTRY_BYTES];
 	struct journal_claim found;
@@ -268,7 +258,6 @@ static void claims_beyond_the_end_are_none(void **state)
 
 static void partial_names_fit_and_differ(void **state)
 {
-	(void)state;
 	char name[FILE_NAME_BYTES + 1];
 	struct partial_names names;
 	struct partial_names others;
@@ -294,7 +283,6 @@ static void partial_names_fit_and_differ(void **state)
 
 static void the_root_is_not_left(void **state)
 {
-	(void)state;
 	char folder[] = "/tmp/landspeed-root-XXXXXX";
 	struct failure failure = {0};
 	struct place place;
@@ -344,7 +332,6 @@ static void the_root_is_not_left(void **state)
 
 static void bitmaps_come_back(void **state)
 {
-	(void)state;
 	uint8_t bits[HAVE_BLOCKS / 8] = {0x81, 0x02};
 	uint8_t found_bits[HAVE_BLOCKS / 8];
 	struct failure failure = {0};

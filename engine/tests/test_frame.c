@@ -8,7 +8,6 @@
 
 static void frame_survives_any_cut(void **state)
 {
-	(void)state;
 	static const char *const texts[] = {"{}", "{\"type\":\"go\"}", "x"};
 	uint8_t stream[256];
 	size_t used = 0;
@@ -42,7 +41,6 @@ static void frame_survives_any_cut(void **state)
 
 static void frame_header_is_big_endian(void **state)
 {
-	(void)state;
 	char *text = malloc(0x10203);
 	uint8_t *frame;
 	size_t length;
@@ -56,7 +54,6 @@ static void frame_header_is_big_endian(void **state)
 
 static void frame_limit_is_one_mebibyte(void **state)
 {
-	(void)state;
 	char *text = calloc(1, FRAME_LIMIT_BYTES + 1);
 	uint8_t *frame;
 	size_t length;
@@ -75,7 +72,6 @@ static void frame_limit_is_one_mebibyte(void **state)
 
 static void frame_too_large_is_refused_at_its_header(void **state)
 {
-	(void)state;
 	struct frame_decoder *decoder = frame_decoder_create();
 	char *payload;
 	size_t length;
@@ -87,7 +83,6 @@ static void frame_too_large_is_refused_at_its_header(void **state)
 
 static void frame_empty_is_refused(void **state)
 {
-	(void)state;
 	struct frame_decoder *decoder = frame_decoder_create();
 	char *payload;
 	size_t length;
@@ -98,7 +93,6 @@ static void frame_empty_is_refused(void **state)
 
 static void frame_flood_is_bounded(void **state)
 {
-	(void)state;
 	struct frame_decoder *decoder = frame_decoder_create();
 	uint8_t *zeros = calloc(1, FRAME_LIMIT_BYTES);
 	int status = 0;
@@ -111,7 +105,6 @@ static void frame_flood_is_bounded(void **state)
 
 static void hello_proves_one_stream_of_one_session(void **state)
 {
-	(void)state;
 	struct hello sent = {.stream = 0x01020304, .session = 0xfffefdfc};
 	struct hello got;
 	uint8_t bytes[HELLO_BYTES];
@@ -145,7 +138,6 @@ static void hello_proves_one_stream_of_one_session(void **state)
 
 static void challenge_round_trip(void **state)
 {
-	(void)state;
 	uint8_t bytes[CHALLENGE_BYTES];
 	uint8_t nonce[NONCE_BYTES];
 	uint8_t back[NONCE_BYTES];

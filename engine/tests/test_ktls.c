@@ -31,7 +31,6 @@ static bool there(void)
 
 static void keys_are_of_one_stream_and_secret(void **state)
 {
-	(void)state;
 	struct protect_keys keys[3];
 	uint8_t other[PROTECT_SECRET_BYTES] = {7, 7, 8};
 	protect_keys_derive(secret, 0, &keys[0]);
@@ -50,7 +49,6 @@ static void keys_are_of_one_stream_and_secret(void **state)
 
 static void a_key_has_an_end(void **state)
 {
-	(void)state;
 	uint64_t records = 0;
 	assert_int_equal(ktls_count(&records, 1), 0);
 	assert_int_equal(ktls_count(&records, FULL), 0);
@@ -66,7 +64,6 @@ static void a_key_has_an_end(void **state)
 
 static void a_kernel_without_it_is_named(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	if (ktls_check(&failure) == 0) {
 		assert_false(failure.set);
@@ -162,7 +159,6 @@ static size_t record_open(const uint8_t *record, uint64_t number, uint8_t *bytes
 
 static void records_are_of_tls_1_3(void **state)
 {
-	(void)state;
 	uint8_t type;
 	static uint8_t wire[2 * RECORDS * WHOLE];
 	static uint8_t opened[WHOLE];
@@ -186,7 +182,6 @@ static void records_are_of_tls_1_3(void **state)
 /* Of what is written in a file's pages and otherwise, until the last record. */
 static void records_pass(void **state)
 {
-	(void)state;
 	bool ended = false;
 	size_t used = 0;
 	off_t from = 0;
@@ -232,7 +227,6 @@ static size_t wire_open(const uint8_t *wire, size_t count, uint32_t stream, bool
 
 static void nothing_else_opens(void **state)
 {
-	(void)state;
 	bool ended;
 	int error;
 	static uint8_t wire[2 * RECORDS * WHOLE];

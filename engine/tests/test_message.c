@@ -29,7 +29,6 @@ static cJSON *round_trip(cJSON *message, enum message_type wanted)
 
 static void messages_are_checked(void **state)
 {
-	(void)state;
 	static const char *const wrong[] = {
 	    "",
 	    "no json",
@@ -52,7 +51,6 @@ static void messages_are_checked(void **state)
 
 static void request_round_trip(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	struct request sent = {.streams = 8,
 			       .window_bytes = 46000000,
@@ -78,7 +76,6 @@ static void request_round_trip(void **state)
 
 static void request_is_checked(void **state)
 {
-	(void)state;
 	static const char *const wrong[] = {
 	    "{\"streams\":0,\"window_bytes\":0,\"bytes\":1,\"duration_ns\":0,\"receive\":"
 	    "\"discard\"}",
@@ -123,7 +120,6 @@ static void request_is_checked(void **state)
 
 static void grant_round_trip(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	struct grant sent = {
 	    .data_port = 40000, .session = 7, .rcvbuf_bytes = 92000000, .has_token = true};
@@ -153,7 +149,6 @@ static void grant_round_trip(void **state)
 
 static void error_text_is_safe_for_terminals(void **state)
 {
-	(void)state;
 	char text[16];
 	cJSON *message =
 	    round_trip(error_encode("a\x1b[31m\nb, and much more than fits"), MESSAGE_ERROR);
@@ -164,7 +159,6 @@ static void error_text_is_safe_for_terminals(void **state)
 
 static void result_round_trip(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	struct receiver_report sent = {.complete = true,
 				       .start_unix_ns = UINT64_C(1088121600123456000),
@@ -198,7 +192,6 @@ static void result_round_trip(void **state)
 
 static void integers_are_printed_exactly(void **state)
 {
-	(void)state;
 	cJSON *object = cJSON_CreateObject();
 	json_add_u64(object, "ns", UINT64_C(1088121600123456789));
 	json_add_seconds(object, "s", UINT64_C(1037000000001));
@@ -211,7 +204,6 @@ static void integers_are_printed_exactly(void **state)
 /* Whatever stands before and behind them: strings with numbers and quotes, exponents, words. */
 static void integers_are_read_exactly(void **state)
 {
-	(void)state;
 	static const char text[] =
 	    "{\"1\":\"2\\\"3\",\"a\":[18446744073709551615,true,-7,1.5,null,1795658293815078901],"
 	    "\"b\":{\"c\":9007199254740993,\"d\":9007199254740992},\"e\":\"\\\\\",\"f\":"

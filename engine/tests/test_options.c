@@ -24,7 +24,6 @@
 
 static void quantities_are_exact(void **state)
 {
-	(void)state;
 	uint64_t value = 0;
 	assert_true(quantity_parse_bytes("46000000", &value));
 	assert_int_equal(value, 46000000);
@@ -44,7 +43,6 @@ static void quantities_are_exact(void **state)
 
 static void quantities_refuse_nonsense(void **state)
 {
-	(void)state;
 	uint64_t value = 7;
 	static const char *const wrong[] = {"",   "-1",  "x",   "1..2",  "1.",
 					    ".5", "1e9", "1 X", "1  ms", "99999999999999999999"};
@@ -61,7 +59,6 @@ static void quantities_refuse_nonsense(void **state)
 
 static void send_takes_everything(void **state)
 {
-	(void)state;
 	struct options options;
 	struct failure failure = {0};
 	SEND_OK("send", "10.0.0.1", "--streams", "8", "--window", "46000000", "--window-exact",
@@ -85,7 +82,6 @@ static void send_takes_everything(void **state)
 
 static void send_has_defaults(void **state)
 {
-	(void)state;
 	struct options options;
 	struct failure failure = {0};
 	SEND_OK("send", "--window", "auto", "::1");
@@ -101,7 +97,6 @@ static void send_has_defaults(void **state)
 
 static void send_says_what_is_wrong(void **state)
 {
-	(void)state;
 	struct options options;
 	SEND_BAD("HOST", "send");
 	SEND_BAD("needs --window", "send", "a", "--window-exact");
@@ -131,7 +126,6 @@ static void send_says_what_is_wrong(void **state)
 
 static void send_takes_files(void **state)
 {
-	(void)state;
 	struct options options;
 	struct failure failure = {0};
 	SEND_OK("send", "h", "--files", "one", "--streams", "2", "two", "--direct", "off");
@@ -146,7 +140,6 @@ static void send_takes_files(void **state)
 
 static void receive_takes_a_directory(void **state)
 {
-	(void)state;
 	struct options options;
 	struct failure failure = {0};
 	assert_int_equal(options_parse_receive(1, WORDS("receive"), &options, &failure), 0);
@@ -173,7 +166,6 @@ static void receive_takes_a_directory(void **state)
 
 static void receive_takes_its_own(void **state)
 {
-	(void)state;
 	struct options options;
 	struct failure failure = {0};
 	assert_int_equal(options_parse_receive(7,
@@ -192,7 +184,6 @@ static void receive_takes_its_own(void **state)
 
 static void processors_are_lists(void **state)
 {
-	(void)state;
 	struct cpus cpus;
 	assert_true(cpus_parse("3,0-2,2", &cpus));
 	assert_int_equal(cpus.count, 4);
@@ -206,7 +197,6 @@ static void processors_are_lists(void **state)
 
 static void congestion_controls_go_round(void **state)
 {
-	(void)state;
 	char name[CONGESTION_NAME_BYTES];
 	assert_true(congestion_of_stream("reno,cubic,bbr", 5, name));
 	assert_string_equal(name, "bbr");
@@ -218,7 +208,6 @@ static void congestion_controls_go_round(void **state)
 
 static void send_takes_the_way_and_the_path(void **state)
 {
-	(void)state;
 	struct options options;
 	struct failure failure = {0};
 	SEND_OK("send", "h", "--send", "io_uring", "--payload-seed", "9007199254740991",
@@ -301,7 +290,6 @@ static unsigned defaults_check(const struct option_table *table, bool sends)
 
 static void every_default_is_what_the_help_says(void **state)
 {
-	(void)state;
 	assert_int_equal(defaults_check(&options_of_every, true), 2);
 	assert_int_equal(defaults_check(&options_of_every, false), 2);
 	assert_int_equal(defaults_check(&options_of_both, true), 1);
@@ -318,7 +306,6 @@ static void every_default_is_what_the_help_says(void **state)
 
 static void probes_and_get_have_the_defaults_of_their_help(void **state)
 {
-	(void)state;
 	struct options with;
 	struct options without;
 	struct failure failure = {0};
@@ -347,7 +334,6 @@ static void probes_and_get_have_the_defaults_of_their_help(void **state)
 
 static void a_third_party_says_all_but_what_is_of_this_host(void **state)
 {
-	(void)state;
 	static const char *const here[] = {
 	    "help", "port",  "samples",         "json",   "key",      "tcp-info", "quiet",
 	    "live", "files", "report-interval", "direct", "directory"};

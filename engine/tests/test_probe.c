@@ -8,7 +8,6 @@
 
 static void quantiles_are_right_within_a_ten_thousandth(void **state)
 {
-	(void)state;
 	struct histogram *histogram = histogram_create();
 	assert_non_null(histogram);
 	assert_int_equal(histogram_quantile(histogram, 0.5), 0);
@@ -29,7 +28,6 @@ static void quantiles_are_right_within_a_ten_thousandth(void **state)
 
 static void quantiles_count(void **state)
 {
-	(void)state;
 	struct histogram *histogram = histogram_create();
 	struct histogram *other = histogram_create();
 	for (uint64_t i = 1; i <= 1000; i++)
@@ -54,7 +52,6 @@ static void quantiles_count(void **state)
 
 static void a_time_of_hours_counts_as_the_greatest(void **state)
 {
-	(void)state;
 	struct histogram *histogram = histogram_create();
 	histogram_add(histogram, UINT64_MAX);
 	assert_int_equal(histogram_quantile(histogram, 0.5), (UINT64_C(1) << 40) - 1);
@@ -63,7 +60,6 @@ static void a_time_of_hours_counts_as_the_greatest(void **state)
 
 static void datagrams_are_of_a_session(void **state)
 {
-	(void)state;
 	uint8_t secret[SECRET_BYTES] = {7};
 	uint8_t other[SECRET_BYTES] = {8};
 	uint8_t bytes[DATAGRAM_HEAD_BYTES];
@@ -90,7 +86,6 @@ static void take(struct arrivals *arrivals, uint64_t number, uint64_t sent_ns, u
 
 static void arrivals_are_counted(void **state)
 {
-	(void)state;
 	static const uint64_t order[] = {0, 1, 3, 2, 2, 5, 9, 4, 9};
 	struct arrivals *arrivals = calloc(1, sizeof(*arrivals));
 	assert_non_null(arrivals);
@@ -115,7 +110,6 @@ static void arrivals_are_counted(void **state)
 
 static void jitter_is_as_the_rfc_has_it(void **state)
 {
-	(void)state;
 	static const uint64_t transits[] = {1000, 1160, 1000, 1000, 1320};
 	struct arrivals *arrivals = calloc(1, sizeof(*arrivals));
 	double wanted = 0;

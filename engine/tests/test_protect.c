@@ -34,7 +34,6 @@ static void seal(struct protector *from, enum protect_kind kind, const uint8_t *
 
 static void records_pass(void **state)
 {
-	(void)state;
 	static struct sealed record;
 	static uint8_t bytes[PROTECT_PAYLOAD_BYTES];
 	static uint8_t back[PROTECT_PAYLOAD_BYTES];
@@ -70,7 +69,6 @@ static void records_pass(void **state)
 /* One of them, once, in one of many ways; which is by chance, so 10 000 times. */
 static void every_change_is_found(void **state)
 {
-	(void)state;
 	uint8_t bytes[256];
 	static uint8_t back[PROTECT_PAYLOAD_BYTES];
 	static struct sealed records[3];
@@ -110,7 +108,6 @@ static void every_change_is_found(void **state)
 
 static void keys_are_of_one_stream_one_mode_and_one_session(void **state)
 {
-	(void)state;
 	static const uint8_t other[PROTECT_SECRET_BYTES] = {1, 2, 4};
 	static struct sealed record;
 	static uint8_t back[PROTECT_PAYLOAD_BYTES];
@@ -128,7 +125,6 @@ static void keys_are_of_one_stream_one_mode_and_one_session(void **state)
 
 static void heads_are_checked(void **state)
 {
-	(void)state;
 	uint32_t count;
 	struct protector *to = protector_create(PROTECT_AEAD, false, secret, 0);
 	static const uint8_t wrong[][PROTECT_HEAD_BYTES] = {
@@ -149,7 +145,6 @@ static void heads_are_checked(void **state)
 /* As stream_write() cuts them: full records and a last one. */
 static void what_fits_travels_as_that_much(void **state)
 {
-	(void)state;
 	static const uint32_t extra = PROTECT_HEAD_BYTES + PROTECT_TAG_BYTES;
 	for (uint32_t wire = extra + 1; wire < 5 * PROTECT_RECORD_BYTES; wire += 7) {
 		/* No record is empty, so these are not to be had. */
@@ -165,7 +160,6 @@ static void what_fits_travels_as_that_much(void **state)
 
 static void names_round_trip(void **state)
 {
-	(void)state;
 	enum protect_mode mode;
 	for (enum protect_mode m = PROTECT_NONE; m < PROTECT_MODES; m++) {
 		assert_true(protect_mode_parse(protect_mode_name(m), &mode));
@@ -176,7 +170,6 @@ static void names_round_trip(void **state)
 
 static void payload_is_what_records_leave(void **state)
 {
-	(void)state;
 	assert_int_equal(protect_payload(PROTECT_NONE, 70000), 70000);
 	assert_int_equal(protect_payload(PROTECT_AEAD, 8), 0);
 	assert_int_equal(protect_payload(PROTECT_MAC, 9), 1);
@@ -215,7 +208,6 @@ static bool opens(const uint8_t *record, const uint8_t key[32], uint64_t number)
 /* Both ends take the next key at the same record, as protect.h says; the old one opens no more. */
 static void keys_change_after_as_many_records(void **state)
 {
-	(void)state;
 	static const char label[] = "landspeed-engine/3 records from sender to receiver\0\2\0\0\0";
 	static const char next[] = "landspeed-engine/3 next key";
 	static uint8_t opened[PROTECT_PAYLOAD_BYTES];

@@ -87,7 +87,6 @@ static void until(const _Atomic unsigned *counter, unsigned count)
 
 static void a_stream_answers_between_its_calls(void **state)
 {
-	(void)state;
 	int peer;
 	atomic_store(&blocked, true);
 	struct streams *streams = stream_open(&peer);
@@ -141,7 +140,6 @@ static unsigned rows_read(const char *path, struct told *rows, unsigned room)
 /* Locks are free, then taken, then the stream's thread makes no calls for a while. */
 static void rows_come_whoever_reads(void **state)
 {
-	(void)state;
 	static struct told rows[4096];
 	char path[] = "/tmp/landspeed-sampler-XXXXXX";
 	struct failure failure = {0};
@@ -214,7 +212,6 @@ static void state_wait(int fd, unsigned wanted)
 /* The kernel counts the ends of a connection as a byte each, whoever looks before the thread. */
 static void the_end_of_a_connection_is_no_payload(void **state)
 {
-	(void)state;
 	static const uint8_t bytes[HELLO_BYTES + 1000];
 	const enum tune_side sides[] = {TUNE_RECEIVE, TUNE_SEND};
 	for (unsigned i = 0; i < 2; i++) {

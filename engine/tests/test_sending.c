@@ -18,7 +18,6 @@
 
 static void slots_in_flight_are_not_used_again(void **state)
 {
-	(void)state;
 	struct source source;
 	struct inflight inflight;
 	struct piece first;
@@ -55,7 +54,6 @@ static void slots_in_flight_are_not_used_again(void **state)
  */
 static void packets_are_whole_segments(void **state)
 {
-	(void)state;
 	assert_int_equal(packet_bytes(1448, 0, PACKET_PAGES_BYTES), 45 * 1448);
 	assert_int_equal(packet_bytes(8948, 65536, PACKET_PAGES_BYTES), 7 * 8948);
 	assert_int_equal(packet_bytes(1448, 64000, PACKET_PAGES_BYTES), 43 * 1448);
@@ -71,7 +69,6 @@ static void packets_are_whole_segments(void **state)
 
 static void blocks_are_whole_packets(void **state)
 {
-	(void)state;
 	assert_int_equal(block_bytes_choose(0), BLOCK_BYTES);
 	assert_int_equal(block_bytes_choose(BLOCK_BYTES + 1), BLOCK_BYTES);
 	assert_int_equal(block_bytes_choose(7 * 8948), 4 * 7 * 8948);
@@ -85,7 +82,6 @@ static void blocks_are_whole_packets(void **state)
 
 static void the_way_of_sending_has_a_reason(void **state)
 {
-	(void)state;
 	char why[192];
 	struct failure failure = {0};
 	struct sending_facts facts = {.device = "eth7", .zerocopy_there = true};
@@ -125,7 +121,6 @@ static void the_way_of_sending_has_a_reason(void **state)
  * them. */
 static void senders_share_one_payload(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	struct payload own = {.fd = -1};
 	struct payload late = {.fd = -1};
@@ -163,7 +158,6 @@ static void senders_share_one_payload(void **state)
 
 static void what_is_no_memory_file_is_refused(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	struct payload payload = {.fd = -1};
 	int file = open("/dev/null", O_RDWR | O_CLOEXEC);

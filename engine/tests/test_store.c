@@ -30,7 +30,6 @@ static unsigned messages_with(struct store *store, const char *member)
  */
 static void a_file_that_fails_stays_open_for_who_writes_it(void **state)
 {
-	(void)state;
 	struct stat status;
 	struct store_counts counts;
 	struct bench bench = bench_open();
@@ -61,7 +60,6 @@ static void a_file_that_fails_stays_open_for_who_writes_it(void **state)
 /* What is given up takes no more blocks, also while somebody still writes. */
 static void a_file_that_fails_takes_no_more(void **state)
 {
-	(void)state;
 	struct store_counts counts;
 	struct failure failure = {0};
 	struct bench bench = bench_open();
@@ -90,7 +88,6 @@ static void a_file_that_fails_takes_no_more(void **state)
 /* For the sanitizers: threads that write whole blocks, one whose blocks are damaged. */
 static void whole_and_damaged_blocks_at_once(void **state)
 {
-	(void)state;
 	enum { BLOCKS = 10 };
 	struct store_counts counts;
 	for (unsigned round = 0; round < ROUNDS; round++) {
@@ -120,7 +117,6 @@ static void whole_and_damaged_blocks_at_once(void **state)
  */
 static void a_full_quota_is_located(void **state)
 {
-	(void)state;
 	static const int errors[] = {EDQUOT, ENOSPC, EROFS};
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		char said[256];

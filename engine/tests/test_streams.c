@@ -40,7 +40,6 @@ static void finish_wait(const struct streams *set)
 
 static void readers_end_with_the_time(void **state)
 {
-	(void)state;
 	int peer;
 	int unread;
 	pthread_t thread;
@@ -82,7 +81,6 @@ static void readers_end_with_the_time(void **state)
 /* The sender goes on for ever: a reader that is called off takes what is there, and no more. */
 static void a_flood_does_not_keep_a_reader(void **state)
 {
-	(void)state;
 	int peer;
 	pthread_t thread;
 	struct failure failure = {0};
@@ -115,7 +113,6 @@ static int filled(const void *bytes, size_t count, int *peer)
 /* What lies in the socket when the time is up has come, but it was not read. */
 static void what_is_read_too_late_does_not_count(void **state)
 {
-	(void)state;
 	int peer;
 	int there = 0;
 	static const char bytes[WAITING_BYTES];
@@ -143,7 +140,6 @@ static void what_is_read_too_late_does_not_count(void **state)
 /* What had come when the clock began took no time of it, on whichever stream it waits. */
 static void what_came_before_the_clock_is_early(void **state)
 {
-	(void)state;
 	int peer[2];
 	static const char bytes[WAITING_BYTES];
 	struct failure failure = {0};
@@ -178,7 +174,6 @@ static void what_came_before_the_clock_is_early(void **state)
 
 static void the_warm_up_ends_between_two_reads(void **state)
 {
-	(void)state;
 	int peer;
 	static const char bytes[WAITING_BYTES];
 	struct failure failure = {0};
@@ -204,7 +199,6 @@ static void the_warm_up_ends_between_two_reads(void **state)
 
 static void what_moves_is_seen_even_unread(void **state)
 {
-	(void)state;
 	int peer;
 	static const char bytes[WAITING_BYTES];
 	struct failure failure = {0};
@@ -224,7 +218,6 @@ static void what_moves_is_seen_even_unread(void **state)
 
 static void a_stall_is_the_limit_without_a_change(void **state)
 {
-	(void)state;
 	struct stall stall;
 	stall_start(&stall, 1000, 7, 5000);
 	assert_int_equal(stall_look_ns(&stall, 5000), 5250);
@@ -240,7 +233,6 @@ static void a_stall_is_the_limit_without_a_change(void **state)
 
 static void a_stall_may_be_less_than_a_rate(void **state)
 {
-	(void)state;
 	struct stall stall;
 	stall_start(&stall, 2000000000, 100, 0);
 	stall_demand(&stall, 80); /* 20 bytes within the limit */

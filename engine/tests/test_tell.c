@@ -27,7 +27,6 @@ static void text_has(const char *part)
 /* The receiver's figures of 25 June 2004 give the table that NTttcp printed then. */
 static void table_of_the_record_of_2004(void **state)
 {
-	(void)state;
 	static const double rates_kb[8] = {103524.377, 103599.008, 103495.076, 103646.475,
 					   103513.398, 103489.667, 103525.760, 103520.341};
 	static const uint64_t times_ms[8] = {1037090, 1037070, 1037020, 1037010,
@@ -68,7 +67,6 @@ static void table_of_the_record_of_2004(void **state)
 
 static void what_was_not_measured_is_not_a_number(void **state)
 {
-	(void)state;
 	struct table table = {.end = "sender"};
 	FILE *file = memory_open();
 	table_print(file, &table);
@@ -82,7 +80,6 @@ static void what_was_not_measured_is_not_a_number(void **state)
 /* What had come at once has no rate; nor has what took less than a round trip. */
 static void goodput_is_what_came_while_the_clock_ran(void **state)
 {
-	(void)state;
 	char words[128];
 	struct goodput goodput = {.bytes = 14480, .early_bytes = 1448, .duration_ns = 1000000};
 	assert_int_equal(goodput_bps(&goodput), 13032 * 8 * 1000);
@@ -113,7 +110,6 @@ static void goodput_is_what_came_while_the_clock_ran(void **state)
 
 static void intervals_are_differences(void **state)
 {
-	(void)state;
 	struct live_stream now[2] = {
 	    {.bytes = 122875000, .cwnd_packets = 1000, .mss_bytes = 8948, .srtt_us = 119069},
 	    {.bytes = 1 << 20, .retransmits = 3},
@@ -167,7 +163,6 @@ static void verdict_is(const struct verdict_facts *facts, enum limit wanted, con
 
 static void verdicts_follow_the_kernels_accounts(void **state)
 {
-	(void)state;
 	struct verdict_facts facts = facts_make();
 	verdict_is(&facts, LIMIT_UNKNOWN, "0 of 140000 packets were sent again");
 	facts.retransmits = 14;
@@ -215,7 +210,6 @@ static void verdicts_follow_the_kernels_accounts(void **state)
 
 static void host_usage_crosses_the_connection(void **state)
 {
-	(void)state;
 	struct host_usage got;
 	const struct host_usage sent = {.elapsed_ns = 5,
 					.cpu_busy_ns = 1,

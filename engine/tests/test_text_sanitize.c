@@ -16,7 +16,6 @@ static void is_made(const char *from, const char *to)
 
 static void words_stay_as_they_are(void **state)
 {
-	(void)state;
 	static const char *const words[] = {
 	    "",
 	    "plain, with 100 % of it",
@@ -31,7 +30,6 @@ static void words_stay_as_they_are(void **state)
 
 static void what_a_terminal_obeys_is_gone(void **state)
 {
-	(void)state;
 	is_made("\x1b]0;owned\x07\x1b[31mred", "?]0;owned??[31mred");
 	is_made("a\r\nb\tc\x08", "a??b?c?");
 	is_made("\x7f", "?");
@@ -46,7 +44,6 @@ static void what_a_terminal_obeys_is_gone(void **state)
 
 static void what_turns_the_writing_is_gone(void **state)
 {
-	(void)state;
 	is_made("\xe2\x80\xae"
 		"gpj.exe",
 		"???gpj.exe");          /* U+202E */
@@ -59,7 +56,6 @@ static void what_turns_the_writing_is_gone(void **state)
 
 static void what_is_no_utf8_is_gone(void **state)
 {
-	(void)state;
 	is_made("\xff\xfe", "??");
 	is_made("\xc3", "?"); /* cut */
 	is_made("\xe6\x97", "??");
@@ -72,7 +68,6 @@ static void what_is_no_utf8_is_gone(void **state)
 
 static void failures_are_harmless(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	(void)failure_set(&failure, "'%s' is what it said", "\x1b[2J");
 	assert_string_equal(failure.text, "'?[2J' is what it said");

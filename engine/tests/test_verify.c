@@ -52,7 +52,6 @@ static void expect(const struct verify_report *report, enum verify_kind kind, ui
 
 static void sizes_leave_no_crumbs(void **state)
 {
-	(void)state;
 	static const uint32_t sizes[] = {BLOCK_BYTES, 250544, BLOCK_LEAST_BYTES};
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		uint32_t full = sizes[i];
@@ -68,7 +67,6 @@ static void sizes_leave_no_crumbs(void **state)
 
 static void whole_streams_have_no_fault(void **state)
 {
-	(void)state;
 	static const size_t steps[] = {47, 4096, BLOCK_BYTES, TOTAL};
 	uint8_t *bytes = stream_make();
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -82,7 +80,6 @@ static void whole_streams_have_no_fault(void **state)
 
 static void each_flipped_bit_of_payload_is_located(void **state)
 {
-	(void)state;
 	uint8_t *bytes = stream_make();
 	for (size_t at = BLOCK_HEADER_BYTES; at < TOTAL; at += 65521) {
 		size_t within = at % BLOCK_BYTES;
@@ -100,7 +97,6 @@ static void each_flipped_bit_of_payload_is_located(void **state)
 
 static void a_flipped_bit_of_a_header_costs_its_block(void **state)
 {
-	(void)state;
 	uint8_t *bytes = stream_make();
 	for (size_t bit = 0; bit < 8 * BLOCK_HEADER_BYTES; bit += 5) {
 		uint8_t *byte = bytes + 2 * (size_t)BLOCK_BYTES + bit / 8;
@@ -118,7 +114,6 @@ static void a_flipped_bit_of_a_header_costs_its_block(void **state)
 
 static void swapped_repeated_and_missing_blocks_are_told_apart(void **state)
 {
-	(void)state;
 	uint8_t *bytes = stream_make();
 	uint8_t *other = malloc(TOTAL + BLOCK_BYTES);
 	size_t block = BLOCK_BYTES;
@@ -150,7 +145,6 @@ static void swapped_repeated_and_missing_blocks_are_told_apart(void **state)
 
 static void cut_and_inserted_bytes_cost_one_block(void **state)
 {
-	(void)state;
 	uint8_t *bytes = stream_make();
 	uint8_t *other = malloc(TOTAL + BLOCK_BYTES);
 	size_t at = 2 * (size_t)BLOCK_BYTES + 5000;
@@ -176,7 +170,6 @@ static void cut_and_inserted_bytes_cost_one_block(void **state)
 
 static void foreign_blocks_are_refused(void **state)
 {
-	(void)state;
 	uint8_t *bytes = stream_make();
 	struct block_writer writer = block_writer_create(SEED, STREAM + 1, BLOCK_BYTES);
 	(void)block_write(&writer, UINT64_MAX, bytes);
@@ -190,7 +183,6 @@ static void foreign_blocks_are_refused(void **state)
 /* Both ends go by the size that was agreed, whatever it is: places and counts follow it. */
 static void smaller_blocks_are_verified_too(void **state)
 {
-	(void)state;
 	const uint32_t full = 4 * 7 * 8948;
 	const uint64_t total = UINT64_C(5) * full + 1000;
 	uint8_t *bytes = malloc(total);

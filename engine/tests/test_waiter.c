@@ -74,7 +74,6 @@ static void scene_end(struct scene *scene)
 
 static void the_first_that_is_ready_has_the_turn(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	struct scene scene = scene_make(3);
 	const struct waiter_turn turns[] = {{SLOT_SIGNAL, -1, on_signal},
@@ -87,7 +86,6 @@ static void the_first_that_is_ready_has_the_turn(void **state)
 
 static void a_busy_one_at_the_end_keeps_nobody_waiting(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	struct scene scene = scene_make(1000);
 	const struct waiter_turn turns[] = {{SLOT_TIMER, -1, on_timer},
@@ -100,7 +98,6 @@ static void a_busy_one_at_the_end_keeps_nobody_waiting(void **state)
 /* A timer that is set anew, or stopped, has nothing to say of before. */
 static void a_timer_that_is_set_anew_forgets(void **state)
 {
-	(void)state;
 	struct failure failure = {0};
 	struct scene scene = scene_make(1);
 	assert_int_equal(waiter_wait(scene.waiter, &failure), 0);

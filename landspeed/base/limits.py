@@ -199,8 +199,7 @@ def engine_header() -> str:
     wide = max(map(len, ENGINE_THRESHOLDS))
     lines = [
         "/* Made by `python -m landspeed.base.limits`, which has the meanings and the reasons. */",
-        "#ifndef LANDSPEED_TELEMETRY_LIMIT_WORDS_H",
-        "#define LANDSPEED_TELEMETRY_LIMIT_WORDS_H",
+        "#pragma once",
         "",
         *(f"#define {name.ljust(wide)} {value}" for name, value in ENGINE_THRESHOLDS.items()),
         "",
@@ -213,8 +212,6 @@ def engine_header() -> str:
         *(f'\t[{name}] = "{word}", \\' for name, word in zip(names, ENGINE_WORDS, strict=True)),
         "}",
         "/* clang-format on */",
-        "",
-        "#endif",
         "",
     ]
     return "\n".join(lines)

@@ -44,21 +44,9 @@ uint64_t RateOf(uint64_t bandwidth, uint64_t gain, uint64_t segment_bytes)
 
 NS_OBJECT_ENSURE_REGISTERED(Bbr);
 
-TypeId Bbr::GetTypeId()
-{
-	static TypeId id =
-	    TypeId("landspeed::Bbr").SetParent<TcpCongestionOps>().AddConstructor<Bbr>();
-	return id;
-}
-
 Bbr::Bbr() : greatest_(BANDWIDTH_ROUNDS, 0, 0), random_(CreateObject<UniformRandomVariable>())
 {
 	random_->SetAttribute("Max", DoubleValue(FIRST_PHASES));
-}
-
-Ptr<TcpCongestionOps> Bbr::Fork()
-{
-	return CopyObject<Bbr>(this);
 }
 
 // The window before a loss, a timeout or PROBE_RTT.

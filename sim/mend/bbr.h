@@ -2,11 +2,11 @@
 // lacks what makes its shares beside others. docs/ns3/17-probe-rtt.md.
 #pragma once
 
+#include "mend/control.h"
 #include "mend/long_term.h"
 
 #include <ns3/nstime.h>
 #include <ns3/random-variable-stream.h>
-#include <ns3/tcp-congestion-ops.h>
 #include <ns3/windowed-filter.h>
 
 #include <array>
@@ -18,33 +18,24 @@ namespace landspeed
 // BBR (Cardwell et al., ACM Queue 2016). Counts are of whole segments and bandwidths of 2^-24
 // segments a microsecond, in integers, as in Linux: on a short path what is rounded is a part of
 // the window that shows.
-class Bbr : public ns3::TcpCongestionOps
+class Bbr : public Control<Bbr>
 {
 public:
-	static ns3::TypeId GetTypeId();
+	static constexpr auto TYPE = "Bbr", NAME = "BBR";
 
 	Bbr();
-
-	std::string GetName() const override
-	{
-		return "BBR";
-	}
 
 	bool HasCongControl() const override
 	{
 		return true;
 	}
 
-	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
-			     uint32_t bytesInFlight) override;
-	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
+	uint32_t GetSsThresh(ConstTcb tcb, uint32_t bytesInFlight) override;
+	void CongestionStateSet(Tcb tcb,
 				const ns3::TcpSocketState::TcpCongState_t newState) override;
-	void CwndEvent(ns3::Ptr<ns3::TcpSocketState> tcb,
-		       const ns3::TcpSocketState::TcpCAEvent_t event) override;
-	void CongControl(ns3::Ptr<ns3::TcpSocketState> tcb,
-			 const ns3::TcpRateOps::TcpRateConnection &rc,
+	void CwndEvent(Tcb tcb, const ns3::TcpSocketState::TcpCAEvent_t event) override;
+	void CongControl(Tcb tcb, const ns3::TcpRateOps::TcpRateConnection &rc,
 			 const ns3::TcpRateOps::TcpRateSample &rs) override;
-	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
 
 private:
 	enum class Mode { STARTUP, DRAIN, PROBE_BW, PROBE_RTT };

@@ -20,17 +20,6 @@ constexpr uint32_t SCALABLE_LOSS_SHARE = 8;         // his b = 1/8
 NS_OBJECT_ENSURE_REGISTERED(Dctcp);
 NS_OBJECT_ENSURE_REGISTERED(Scalable);
 
-TypeId Dctcp::GetTypeId()
-{
-	static TypeId id = TypeId("landspeed::Dctcp").SetParent<TcpDctcp>().AddConstructor<Dctcp>();
-	return id;
-}
-
-std::string Dctcp::GetName() const
-{
-	return "DCTCP";
-}
-
 uint32_t Dctcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight)
 {
 	// The socket asks for a mark's answer while it takes in the mark, outside a recovery.
@@ -40,23 +29,6 @@ uint32_t Dctcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFligh
 	if (marked)
 		return TcpDctcp::GetSsThresh(tcb, bytesInFlight);
 	return std::max(tcb->m_cWnd.Get() / 2, 2 * tcb->m_segmentSize);
-}
-
-Ptr<TcpCongestionOps> Dctcp::Fork()
-{
-	return CopyObject<Dctcp>(this);
-}
-
-TypeId Scalable::GetTypeId()
-{
-	static TypeId id =
-	    TypeId("landspeed::Scalable").SetParent<TcpNewReno>().AddConstructor<Scalable>();
-	return id;
-}
-
-std::string Scalable::GetName() const
-{
-	return "Scalable";
 }
 
 // Below a hundred segments, as Reno does.
@@ -72,11 +44,6 @@ uint32_t Scalable::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 {
 	const uint32_t segments = tcb->GetCwndInSegments();
 	return std::max(segments - segments / SCALABLE_LOSS_SHARE, 2U) * tcb->m_segmentSize;
-}
-
-Ptr<TcpCongestionOps> Scalable::Fork()
-{
-	return CopyObject<Scalable>(this);
 }
 
 } // namespace landspeed

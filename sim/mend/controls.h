@@ -2,7 +2,8 @@
 // docs/ns3/11-controls.md.
 #pragma once
 
-#include <ns3/tcp-congestion-ops.h>
+#include "mend/control.h"
+
 #include <ns3/tcp-dctcp.h>
 
 namespace landspeed
@@ -10,33 +11,26 @@ namespace landspeed
 
 // DCTCP that halves its window at a loss (RFC 8257 section 3.5); ns-3's reduces it by what was
 // marked, which is nothing where nothing marks.
-class Dctcp : public ns3::TcpDctcp
+class Dctcp : public Control<Dctcp, ns3::TcpDctcp>
 {
 public:
-	static ns3::TypeId GetTypeId();
+	static constexpr auto TYPE = "Dctcp", NAME = "DCTCP";
 
-	std::string GetName() const override;
-	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
-			     uint32_t bytesInFlight) override;
-	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+	uint32_t GetSsThresh(ConstTcb tcb, uint32_t bytesInFlight) override;
 };
 
 // Scalable TCP (Kelly 2003, and Linux) adds a segment for each hundred acknowledged, and takes an
 // eighth off the window at a loss; ns-3's adds one for each fifty, and takes the eighth off what is
 // in flight then, which is less by all that was found lost.
-class Scalable : public ns3::TcpNewReno
+class Scalable : public Control<Scalable, ns3::TcpNewReno>
 {
 public:
-	static ns3::TypeId GetTypeId();
+	static constexpr auto TYPE = "Scalable", NAME = "Scalable";
 
-	std::string GetName() const override;
-	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
-			     uint32_t bytesInFlight) override;
-	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+	uint32_t GetSsThresh(ConstTcb tcb, uint32_t bytesInFlight) override;
 
 protected:
-	void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> tcb,
-				 uint32_t segmentsAcked) override;
+	void CongestionAvoidance(Tcb tcb, uint32_t segmentsAcked) override;
 
 private:
 	uint32_t acknowledged_segments_ = 0; // since the window last grew

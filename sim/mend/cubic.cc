@@ -44,11 +44,6 @@ TypeId Cubic::GetTypeId()
 	return id;
 }
 
-std::string Cubic::GetName() const
-{
-	return "CUBIC";
-}
-
 uint32_t Cubic::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 {
 	double window = static_cast<double>(tcb->m_cWnd.Get()) / tcb->m_segmentSize;
@@ -135,11 +130,6 @@ void Cubic::CwndEvent(Ptr<TcpSocketState>, const TcpSocketState::TcpCAEvent_t ev
 	if (event == TcpSocketState::CA_EVENT_TX_START && epoch_)
 		epoch_->start_s +=
 		    std::max(0.0, NowSeconds() - std::max(last_ack_s_, epoch_->start_s));
-}
-
-Ptr<TcpCongestionOps> Cubic::Fork()
-{
-	return CopyObject<Cubic>(this);
 }
 
 } // namespace landspeed

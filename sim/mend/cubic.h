@@ -1,8 +1,7 @@
 #pragma once
 
+#include "mend/control.h"
 #include "mend/hystart.h"
-
-#include <ns3/tcp-congestion-ops.h>
 
 #include <optional>
 
@@ -12,22 +11,18 @@ namespace landspeed
 // CUBIC of RFC 9438, with Linux's HyStart (hystart.h) and what else Linux does that shows on a long
 // path: until the first loss the window grows by at least a twentieth each round trip, and the
 // curve is read one round trip ahead. docs/ns3/07-hystart.md.
-class Cubic : public ns3::TcpCongestionOps
+class Cubic : public Control<Cubic>
 {
 public:
+	static constexpr auto TYPE = "Cubic", NAME = "CUBIC";
 	static ns3::TypeId GetTypeId();
 
-	std::string GetName() const override;
-	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
-			     uint32_t bytesInFlight) override;
-	void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked) override;
-	void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked,
-		       const ns3::Time &rtt) override;
-	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
+	uint32_t GetSsThresh(ConstTcb tcb, uint32_t bytesInFlight) override;
+	void IncreaseWindow(Tcb tcb, uint32_t segmentsAcked) override;
+	void PktsAcked(Tcb tcb, uint32_t segmentsAcked, const ns3::Time &rtt) override;
+	void CongestionStateSet(Tcb tcb,
 				const ns3::TcpSocketState::TcpCongState_t newState) override;
-	void CwndEvent(ns3::Ptr<ns3::TcpSocketState> tcb,
-		       const ns3::TcpSocketState::TcpCAEvent_t event) override;
-	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+	void CwndEvent(Tcb tcb, const ns3::TcpSocketState::TcpCAEvent_t event) override;
 
 private:
 	struct Epoch { // congestion avoidance since the last reduction; windows in segments, times

@@ -29,17 +29,6 @@ const Time LARGEST_STEP_OF_RTT = MilliSeconds(20);
 
 NS_OBJECT_ENSURE_REGISTERED(Htcp);
 
-TypeId Htcp::GetTypeId()
-{
-	static TypeId id = TypeId("landspeed::Htcp").SetParent<TcpNewReno>().AddConstructor<Htcp>();
-	return id;
-}
-
-std::string Htcp::GetName() const
-{
-	return "H-TCP";
-}
-
 void Htcp::PktsAcked(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked, const Time &rtt)
 {
 	const bool open = tcb->m_congState == TcpSocketState::CA_OPEN;
@@ -143,11 +132,6 @@ uint32_t Htcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 		    least_rtt_ + Seconds(REMEMBERED * (most_rtt_ - least_rtt_).GetSeconds());
 	const auto kept = static_cast<uint32_t>(tcb->GetCwndInSegments() * beta_);
 	return std::max(kept, 2U) * tcb->m_segmentSize;
-}
-
-Ptr<TcpCongestionOps> Htcp::Fork()
-{
-	return CopyObject<Htcp>(this);
 }
 
 } // namespace landspeed

@@ -1,8 +1,9 @@
 // H-TCP as Linux has it; ns-3's differs from the draft in four places. docs/ns3/14-htcp-vegas.md.
 #pragma once
 
+#include "mend/control.h"
+
 #include <ns3/nstime.h>
-#include <ns3/tcp-congestion-ops.h>
 
 namespace landspeed
 {
@@ -10,25 +11,19 @@ namespace landspeed
 // H-TCP (draft-leith-tcp-htcp-06): a window that grows by alpha segments in a round trip, and alpha
 // with the time since the last loss; at a loss, beta of the window is kept, by how far the queue
 // had stretched the round trip.
-class Htcp : public ns3::TcpNewReno
+class Htcp : public Control<Htcp, ns3::TcpNewReno>
 {
 public:
-	static ns3::TypeId GetTypeId();
+	static constexpr auto TYPE = "Htcp", NAME = "H-TCP";
 
-	std::string GetName() const override;
-	void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked,
-		       const ns3::Time &rtt) override;
-	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
+	void PktsAcked(Tcb tcb, uint32_t segmentsAcked, const ns3::Time &rtt) override;
+	void CongestionStateSet(Tcb tcb,
 				const ns3::TcpSocketState::TcpCongState_t newState) override;
-	void CwndEvent(ns3::Ptr<ns3::TcpSocketState> tcb,
-		       const ns3::TcpSocketState::TcpCAEvent_t event) override;
-	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
-			     uint32_t bytesInFlight) override;
-	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+	void CwndEvent(Tcb tcb, const ns3::TcpSocketState::TcpCAEvent_t event) override;
+	uint32_t GetSsThresh(ConstTcb tcb, uint32_t bytesInFlight) override;
 
 protected:
-	void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> tcb,
-				 uint32_t segmentsAcked) override;
+	void CongestionAvoidance(Tcb tcb, uint32_t segmentsAcked) override;
 
 private:
 	void update_alpha();

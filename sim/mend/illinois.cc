@@ -24,20 +24,8 @@ constexpr double SHORT_QUEUE = 0.01, SMALL_QUEUE = 0.1, LARGE_QUEUE = 0.8; // of
 
 NS_OBJECT_ENSURE_REGISTERED(Illinois);
 
-TypeId Illinois::GetTypeId()
-{
-	static TypeId id =
-	    TypeId("landspeed::Illinois").SetParent<TcpNewReno>().AddConstructor<Illinois>();
-	return id;
-}
-
 Illinois::Illinois() : alpha_(MOST_ALPHA), beta_(MOST_BETA)
 {
-}
-
-std::string Illinois::GetName() const
-{
-	return "Illinois";
 }
 
 void Illinois::PktsAcked(Ptr<TcpSocketState>, uint32_t, const Time &rtt)
@@ -137,11 +125,6 @@ uint32_t Illinois::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 	const uint32_t window = tcb->GetCwndInSegments();
 	const auto taken = static_cast<uint32_t>(window * beta_);
 	return std::max(window - taken, LEAST_SEGMENTS) * tcb->m_segmentSize;
-}
-
-Ptr<TcpCongestionOps> Illinois::Fork()
-{
-	return CopyObject<Illinois>(this);
 }
 
 } // namespace landspeed

@@ -2,34 +2,30 @@
 // docs/ns3/11-controls.md.
 #pragma once
 
+#include "mend/control.h"
+
 #include <ns3/nstime.h>
 #include <ns3/sequence-number.h>
-#include <ns3/tcp-congestion-ops.h>
 
 namespace landspeed
 {
 
 // TCP Illinois (Liu, Basar and Srikant 2008): the longer the queue, as the mean of a round trip
 // shows it, the less a window grows, and the more a loss takes off.
-class Illinois : public ns3::TcpNewReno
+class Illinois : public Control<Illinois, ns3::TcpNewReno>
 {
 public:
-	static ns3::TypeId GetTypeId();
+	static constexpr auto TYPE = "Illinois", NAME = "Illinois";
 	Illinois();
 
-	std::string GetName() const override;
-	void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked,
-		       const ns3::Time &rtt) override;
-	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
+	void PktsAcked(Tcb tcb, uint32_t segmentsAcked, const ns3::Time &rtt) override;
+	void CongestionStateSet(Tcb tcb,
 				const ns3::TcpSocketState::TcpCongState_t newState) override;
-	void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked) override;
-	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
-			     uint32_t bytesInFlight) override;
-	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+	void IncreaseWindow(Tcb tcb, uint32_t segmentsAcked) override;
+	uint32_t GetSsThresh(ConstTcb tcb, uint32_t bytesInFlight) override;
 
 protected:
-	void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> tcb,
-				 uint32_t segmentsAcked) override;
+	void CongestionAvoidance(Tcb tcb, uint32_t segmentsAcked) override;
 
 private:
 	void begin_round(const ns3::TcpSocketState &tcb);

@@ -11,13 +11,6 @@ namespace landspeed
 
 NS_OBJECT_ENSURE_REGISTERED(NewReno);
 
-TypeId NewReno::GetTypeId()
-{
-	static TypeId id =
-	    TypeId("landspeed::NewReno").SetParent<TcpNewReno>().AddConstructor<NewReno>();
-	return id;
-}
-
 void NewReno::CongestionAvoidance(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
 {
 	if (segmentsAcked == 0)
@@ -27,11 +20,6 @@ void NewReno::CongestionAvoidance(Ptr<TcpSocketState> tcb, uint32_t segmentsAcke
 	const double whole_bytes = std::floor(credit_bytes_);
 	tcb->m_cWnd += static_cast<uint32_t>(whole_bytes);
 	credit_bytes_ -= whole_bytes;
-}
-
-Ptr<TcpCongestionOps> NewReno::Fork()
-{
-	return CopyObject<NewReno>(this);
 }
 
 } // namespace landspeed

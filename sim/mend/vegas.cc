@@ -20,17 +20,6 @@ constexpr int64_t MOST_QUEUED_IN_START = 1; // gamma
 
 NS_OBJECT_ENSURE_REGISTERED(Vegas);
 
-TypeId Vegas::GetTypeId()
-{
-	static TypeId id = TypeId("landspeed::Vegas").SetParent<NewReno>().AddConstructor<Vegas>();
-	return id;
-}
-
-std::string Vegas::GetName() const
-{
-	return "Vegas";
-}
-
 void Vegas::PktsAcked(Ptr<TcpSocketState>, uint32_t, const Time &rtt)
 {
 	rounds_.Saw(rtt);
@@ -90,11 +79,6 @@ void Vegas::judge_round(const Ptr<TcpSocketState> &tcb, uint32_t segments_acked)
 uint32_t Vegas::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 {
 	return std::max(tcb->GetCwndInSegments() / 2, LEAST_SEGMENTS) * tcb->m_segmentSize;
-}
-
-Ptr<TcpCongestionOps> Vegas::Fork()
-{
-	return CopyObject<Vegas>(this);
 }
 
 } // namespace landspeed

@@ -9,23 +9,19 @@ namespace landspeed
 
 // Vegas (Brakmo and Peterson 1995): looks once in a round trip at how much of the window waits in
 // queues, and keeps that between two and four segments; a loss halves the window.
-class Vegas : public NewReno
+class Vegas : public Control<Vegas, NewReno>
 {
 public:
-	static ns3::TypeId GetTypeId();
+	static constexpr auto TYPE = "Vegas", NAME = "Vegas";
 
-	std::string GetName() const override;
-	void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked,
-		       const ns3::Time &rtt) override;
-	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
+	void PktsAcked(Tcb tcb, uint32_t segmentsAcked, const ns3::Time &rtt) override;
+	void CongestionStateSet(Tcb tcb,
 				const ns3::TcpSocketState::TcpCongState_t newState) override;
-	void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked) override;
-	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
-			     uint32_t bytesInFlight) override;
-	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+	void IncreaseWindow(Tcb tcb, uint32_t segmentsAcked) override;
+	uint32_t GetSsThresh(ConstTcb tcb, uint32_t bytesInFlight) override;
 
 private:
-	void judge_round(const ns3::Ptr<ns3::TcpSocketState> &tcb, uint32_t segments_acked);
+	void judge_round(const Tcb &tcb, uint32_t segments_acked);
 
 	Rounds rounds_;
 	bool open_ = true;                   // no loss is being repaired

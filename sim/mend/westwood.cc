@@ -28,18 +28,6 @@ uint64_t filtered(uint64_t before, uint64_t now)
 
 NS_OBJECT_ENSURE_REGISTERED(Westwood);
 
-TypeId Westwood::GetTypeId()
-{
-	static TypeId id =
-	    TypeId("landspeed::Westwood").SetParent<NewReno>().AddConstructor<Westwood>();
-	return id;
-}
-
-std::string Westwood::GetName() const
-{
-	return "Westwood+";
-}
-
 // Called once for each acknowledgment, also for one that only has SACK blocks. In Linux's order:
 // the span ends before what is acknowledged now, by the round trip of the acknowledgment before.
 void Westwood::PktsAcked(Ptr<TcpSocketState> tcb, uint32_t, const Time &rtt)
@@ -90,11 +78,6 @@ void Westwood::CwndEvent(Ptr<TcpSocketState> tcb, const TcpSocketState::TcpCAEve
 		tcb->m_cWnd = tcb->m_cWndInfl = tcb->m_ssThresh.Get();
 	if (lost)
 		least_rtt_ms_ = 0;
-}
-
-Ptr<TcpCongestionOps> Westwood::Fork()
-{
-	return CopyObject<Westwood>(this);
 }
 
 } // namespace landspeed

@@ -11,19 +11,14 @@ namespace landspeed
 
 // TCP Westwood+ (Grieco and Mascolo 2004): a loss halves the window, as with Reno, and when it is
 // repaired the window becomes what was delivered of late in the shortest round trip.
-class Westwood : public NewReno
+class Westwood : public Control<Westwood, NewReno>
 {
 public:
-	static ns3::TypeId GetTypeId();
+	static constexpr auto TYPE = "Westwood", NAME = "Westwood+";
 
-	std::string GetName() const override;
-	void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked,
-		       const ns3::Time &rtt) override;
-	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
-			     uint32_t bytesInFlight) override;
-	void CwndEvent(ns3::Ptr<ns3::TcpSocketState> tcb,
-		       const ns3::TcpSocketState::TcpCAEvent_t event) override;
-	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+	void PktsAcked(Tcb tcb, uint32_t segmentsAcked, const ns3::Time &rtt) override;
+	uint32_t GetSsThresh(ConstTcb tcb, uint32_t bytesInFlight) override;
+	void CwndEvent(Tcb tcb, const ns3::TcpSocketState::TcpCAEvent_t event) override;
 
 private:
 	void end_span(uint64_t now_ms);

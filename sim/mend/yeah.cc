@@ -23,17 +23,6 @@ constexpr uint32_t SCALABLE_SEGMENTS_FOR_ONE = 100;
 
 NS_OBJECT_ENSURE_REGISTERED(Yeah);
 
-TypeId Yeah::GetTypeId()
-{
-	static TypeId id = TypeId("landspeed::Yeah").SetParent<TcpNewReno>().AddConstructor<Yeah>();
-	return id;
-}
-
-std::string Yeah::GetName() const
-{
-	return "YeAH";
-}
-
 void Yeah::PktsAcked(Ptr<TcpSocketState>, uint32_t, const Time &rtt)
 {
 	rounds_.Saw(rtt);
@@ -110,11 +99,6 @@ uint32_t Yeah::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 	fast_rounds_ = 0;
 	reno_segments_ = std::max(reno_segments_ / 2, LEAST_SEGMENTS);
 	return std::max(window - std::min(taken, window), LEAST_SEGMENTS) * tcb->m_segmentSize;
-}
-
-Ptr<TcpCongestionOps> Yeah::Fork()
-{
-	return CopyObject<Yeah>(this);
 }
 
 } // namespace landspeed

@@ -1,33 +1,27 @@
 // YeAH as Linux has it; ns-3's takes every queue for a congested path. docs/ns3/11-controls.md.
 #pragma once
 
+#include "mend/control.h"
 #include "mend/rounds.h"
-
-#include <ns3/tcp-congestion-ops.h>
 
 namespace landspeed
 {
 
 // YeAH (Baiocchi, Castellani and Vacirca 2007): grows as Scalable does while the queue that it sees
 // is short, and as Reno does while it is long; then it also takes off what waits there.
-class Yeah : public ns3::TcpNewReno
+class Yeah : public Control<Yeah, ns3::TcpNewReno>
 {
 public:
-	static ns3::TypeId GetTypeId();
+	static constexpr auto TYPE = "Yeah", NAME = "YeAH";
 
-	std::string GetName() const override;
-	void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked,
-		       const ns3::Time &rtt) override;
-	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
+	void PktsAcked(Tcb tcb, uint32_t segmentsAcked, const ns3::Time &rtt) override;
+	void CongestionStateSet(Tcb tcb,
 				const ns3::TcpSocketState::TcpCongState_t newState) override;
-	void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked) override;
-	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
-			     uint32_t bytesInFlight) override;
-	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+	void IncreaseWindow(Tcb tcb, uint32_t segmentsAcked) override;
+	uint32_t GetSsThresh(ConstTcb tcb, uint32_t bytesInFlight) override;
 
 protected:
-	void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> tcb,
-				 uint32_t segmentsAcked) override;
+	void CongestionAvoidance(Tcb tcb, uint32_t segmentsAcked) override;
 
 private:
 	void judge_round(ns3::TcpSocketState &tcb);

@@ -10,7 +10,6 @@ from tests.bench.import_round_trips import RoundTripPath, there_and_back
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [2, 3])
 def test_what_comes_back_is_the_path(number: int, tmp_path: Path) -> None:
     found = there_and_back(RoundTripPath.random(number), tmp_path)

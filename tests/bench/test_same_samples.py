@@ -54,7 +54,6 @@ def test_a_commit_on_which_nothing_runs_is_skipped(tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_the_same_run_twice_is_the_same_and_another_is_not(tmp_path: Path) -> None:
     file = tmp_path / "hashes.json"
     assert program("--only", "loss", "--write", file).returncode == 0

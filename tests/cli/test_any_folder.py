@@ -16,6 +16,8 @@ import pytest
 from tests.support.command import COMMAND, landspeed
 from tests.support.emu_fixtures import FIRST
 
+pytestmark = pytest.mark.guest
+
 AT_ATHENS = ("exec", FIRST, "--at", "athens", "--no-calibration")
 PLACES = ("/tmp", "/dev/shm", "/run", "/var/tmp")
 
@@ -31,7 +33,6 @@ def place(request: pytest.FixtureRequest) -> Iterator[Path]:
     shutil.rmtree(made)
 
 
-@pytest.mark.guest
 def test_a_program_and_its_files_are_seen_in_every_folder(place: Path) -> None:
     """The program, what lies beside it, and what its words name, also behind `=`; a scenario that lies there."""
     program, data, scenario = place / "program", place / "more" / "data", place / "mine.yaml"
@@ -45,7 +46,6 @@ def test_a_program_and_its_files_are_seen_in_every_folder(place: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "beside\ndata\ndata\n"), done.stderr
 
 
-@pytest.mark.guest
 def test_the_working_folder_is_seen_unless_the_guest_has_it_of_its_own(place: Path) -> None:
     (place / "data").write_text("data\n")
     done = landspeed(*AT_ATHENS, "--", "cat", "data", cwd=place)
@@ -58,7 +58,6 @@ def test_the_working_folder_is_seen_unless_the_guest_has_it_of_its_own(place: Pa
     )
 
 
-@pytest.mark.guest
 @pytest.mark.parametrize("kind", ["with a space", "read-only"])
 def test_a_home_with_a_space_or_read_only(kind: str, tmp_path: Path) -> None:
     """A run needs nothing of it but the kernels' cache; what is to be written there is refused in one sentence."""
@@ -96,7 +95,6 @@ exec setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"
 """
 
 
-@pytest.mark.guest
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 def test_another_user_than_the_one_who_set_it_up() -> None:
     """A clone that is not his: he runs from it, writes into folders of his own, and is told where he may not."""

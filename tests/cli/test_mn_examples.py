@@ -10,13 +10,13 @@ import pytest
 from landspeed.base.places import ROOT
 from tests.support.command import landspeed
 
+pytestmark = pytest.mark.guest
+
 EXAMPLES = ROOT / "docs/examples/mininet"
 PAYLOAD = 1448 / 1514  # of a frame, with timestamps
 OSPFD = Path("/usr/lib/frr/ospfd")
 
 
-@pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.skipif(not OSPFD.exists(), reason="FRRouting is not here: apt-get install frr")
 def test_ospf_waits_for_its_dead_interval_and_goes_round(tmp_path: Path) -> None:
     done = landspeed("mn", "--quiet", "--out", tmp_path, EXAMPLES / "routing.py", "ospf")
@@ -39,24 +39,18 @@ def rates(printed: str) -> list[float]:
     return [float(each) for each in re.findall(r"([\d.]+) Mbit/s", printed)]
 
 
-@pytest.mark.guest
-@pytest.mark.slow
 def test_two_flows_of_a_dumbbell_share_its_line(tmp_path: Path) -> None:
     printed = said(tmp_path, "dumbbell.py")
     assert rates(printed)[2] == pytest.approx(20 * PAYLOAD, rel=0.02)
     assert float(re.findall(r"index ([\d.]+)", printed)[0]) >= 0.98  # whose queue overflows first is drawn
 
 
-@pytest.mark.guest
-@pytest.mark.slow
 def test_a_long_flow_of_a_parking_lot_and_each_short_one_fill_a_line(tmp_path: Path) -> None:
     long, *short = rates(said(tmp_path, "parking_lot.py", "20"))
     assert [each + long for each in short] == pytest.approx([10 * PAYLOAD] * 3, rel=0.02)
     assert long < min(short) / 2
 
 
-@pytest.mark.guest
-@pytest.mark.slow
 def test_four_queues_add_to_a_ping_what_they_say(tmp_path: Path) -> None:
     printed = said(tmp_path, "queues.py")
     assert rates(printed) == pytest.approx([10 * PAYLOAD] * 4, rel=0.02)
@@ -71,7 +65,6 @@ def test_four_queues_add_to_a_ping_what_they_say(tmp_path: Path) -> None:
     assert pings["fq_codel"][1] <= 20 + 1.02 * packet_ms  # after the packet that is being sent
 
 
-@pytest.mark.guest
 def test_a_learning_switch_passes_all_but_the_first_packet_of_each_way(tmp_path: Path) -> None:
     printed = said(tmp_path, "learning_switch.py")
     assert "4 packets transmitted, 4 received" in printed

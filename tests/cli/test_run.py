@@ -15,6 +15,8 @@ from tests.support.emu_fixtures import FIRST, ROOT, scenario, wait_until, write_
 from tests.support.stopwatch import one_of_few, undisturbed
 from tests.support.terminal import Terminal
 
+pytestmark = pytest.mark.guest
+
 SHORT = ("--set", "transfer.duration=2 s", "--set", "expect.from=1 s")
 KEYS = {
     "scenario", "world", "clock", "seed", "goodput_bps", "steady_goodput_bps", "bytes", "duration_s", "wall_s",
@@ -31,7 +33,6 @@ def passed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], st
     return json.loads(done.stdout), done.stderr, out
 
 
-@pytest.mark.guest
 def test_json_has_what_scripts_rely_on(passed: tuple[dict[str, Any], str, Path]) -> None:
     result, _, out = passed
     assert set(result) >= KEYS
@@ -49,7 +50,6 @@ def test_json_has_what_scripts_rely_on(passed: tuple[dict[str, Any], str, Path])
     assert {verdict["name"] for verdict in result["verdicts"]} >= {"calibration", "rtt", "delivery", "goodput"}
 
 
-@pytest.mark.guest
 def test_the_bundle_says_how_to_repeat_it(passed: tuple[dict[str, Any], str, Path]) -> None:
     result, _, _ = passed
     record = json.loads((Path(result["bundle"]) / "result.json").read_text())
@@ -65,7 +65,6 @@ def test_the_bundle_says_how_to_repeat_it(passed: tuple[dict[str, Any], str, Pat
     assert not list(Path(result["bundle"]).glob("*.csv"))
 
 
-@pytest.mark.guest
 def test_phases_are_told_on_standard_error_alone(passed: tuple[dict[str, Any], str, Path]) -> None:
     _, err, _ = passed
     assert "landspeed: booting the guest" in err
@@ -73,14 +72,12 @@ def test_phases_are_told_on_standard_error_alone(passed: tuple[dict[str, Any], s
     assert "\x1b" not in err, "no colours where there is no terminal"
 
 
-@pytest.mark.guest
 def test_quiet_says_nothing(tmp_path: Path) -> None:
     done = landspeed("run", FIRST, *SHORT, "--quiet", "--out", tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert len(list(tmp_path.iterdir())) == 1
 
 
-@pytest.mark.guest
 def test_a_table_is_shown_without_json(tmp_path: Path) -> None:
     done = landspeed("run", FIRST, *SHORT, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -91,7 +88,6 @@ def test_a_table_is_shown_without_json(tmp_path: Path) -> None:
     assert f"{bundle}/report.html" in done.stdout
 
 
-@pytest.mark.guest
 def test_more_than_possible_fails_the_verdict(tmp_path: Path) -> None:
     done = landspeed("run", FIRST, *SHORT, "--set", "expect.goodput=2 Gbit/s", "--json", "--out", tmp_path)
     assert done.returncode == 1
@@ -103,7 +99,6 @@ def test_more_than_possible_fails_the_verdict(tmp_path: Path) -> None:
     assert [each["ok"] for each in result["verdicts"] if each["name"] != "goodput"].count(False) == 0
 
 
-@pytest.mark.guest
 def test_overrides_and_seed_reach_the_run_and_the_record(tmp_path: Path) -> None:
     more = ("--set", "transfer.streams=3", "--set", "transfer.congestion_control=reno", "--seed", "77")
     done = landspeed("run", FIRST, *SHORT, *more, "--json", "--out", tmp_path)
@@ -114,7 +109,6 @@ def test_overrides_and_seed_reach_the_run_and_the_record(tmp_path: Path) -> None
     assert result["command"][result["command"].index("transfer.streams=3") - 1 :][:2] == ["--set", "transfer.streams=3"]
 
 
-@pytest.mark.guest
 def test_iperf3_makes_the_same_transfer(tmp_path: Path) -> None:
     done = landspeed("run", FIRST, *SHORT, "--tool", "iperf3", "--json", "--out", tmp_path)
     result = json.loads(done.stdout)
@@ -131,7 +125,6 @@ def test_iperf3_makes_the_same_transfer(tmp_path: Path) -> None:
     assert (bundle / "report.html").exists()
 
 
-@pytest.mark.guest
 def test_the_real_clock_takes_its_time(tmp_path: Path) -> None:
     more = ("--set", "line_rate=100 Mbit/s", "--set", "transfer.duration=3 s", "--clock", "real")
     more += ("--set", "calibration.rate_tolerance=50 %", "--set", "calibration.rtt_tolerance=50 %")  # on a busy host
@@ -152,7 +145,6 @@ def test_the_real_clock_takes_its_time(tmp_path: Path) -> None:
 # --- Bad input -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.guest
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
@@ -185,7 +177,6 @@ def test_bad_words_are_2_with_what_would_be_right(words: tuple[object, ...], wan
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.guest
 def test_errors_of_a_scenario_are_located(tmp_path: Path) -> None:
     """File, line, column, the line itself, and what would be right."""
     file = tmp_path / "wrong.yaml"
@@ -199,7 +190,6 @@ def test_errors_of_a_scenario_are_located(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.guest
 def test_check_says_ok_or_which_is_not(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("format: 1\n")
@@ -213,7 +203,6 @@ def test_check_says_ok_or_which_is_not(tmp_path: Path) -> None:
 # --- Missing tools ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.guest
 def test_iperf3_missing_is_told_before_anything_starts(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": str(tmp_path)}
     done = landspeed("run", FIRST, "--tool", "iperf3", "--out", tmp_path / "out", env=environment)
@@ -222,7 +211,6 @@ def test_iperf3_missing_is_told_before_anything_starts(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.guest
 @pytest.mark.parametrize("words", [("run", FIRST), ("exec", FIRST, "--at", "athens", "--", "true")])
 def test_a_kernel_that_is_not_built_is_told_with_make_setup(tmp_path: Path, words: tuple[object, ...]) -> None:
     done = landspeed(*words, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)}, cwd=tmp_path)
@@ -231,7 +219,6 @@ def test_a_kernel_that_is_not_built_is_told_with_make_setup(tmp_path: Path, word
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.guest
 def test_an_engine_that_is_not_built_is_told_with_make_setup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -249,7 +236,6 @@ def test_an_engine_that_is_not_built_is_told_with_make_setup(
 # --- Results ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.guest
 def test_results_lists_and_answers_sql(passed: tuple[dict[str, Any], str, Path]) -> None:
     result, _, out = passed
     listed = landspeed("results", "--runs", out)
@@ -267,7 +253,6 @@ def test_results_lists_and_answers_sql(passed: tuple[dict[str, Any], str, Path])
     assert "Traceback" not in wrong.stderr
 
 
-@pytest.mark.guest
 def test_a_report_can_be_written_anew(passed: tuple[dict[str, Any], str, Path]) -> None:
     result, _, _ = passed
     report = Path(result["bundle"]) / "report.html"
@@ -278,7 +263,6 @@ def test_a_report_can_be_written_anew(passed: tuple[dict[str, Any], str, Path]) 
     assert report.read_bytes() == before
 
 
-@pytest.mark.guest
 def test_a_reader_that_goes_away_is_no_trace(tmp_path: Path) -> None:
     """`landspeed show … | head -1`."""
     import subprocess
@@ -292,7 +276,6 @@ def test_a_reader_that_goes_away_is_no_trace(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.guest
 def test_a_scenario_of_a_users_own(tmp_path: Path) -> None:
     """Two hosts back to back, no router at all."""
     file = write_scenario(tmp_path, scenario([{"one_way_delay": "5 ms"}], nic="1 Gbit/s"))
@@ -301,7 +284,6 @@ def test_a_scenario_of_a_users_own(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["rtt_ms"] == pytest.approx(10, rel=0.01)
 
 
-@pytest.mark.guest
 def test_on_a_terminal_it_is_drawn_while_it_runs_and_opened(tmp_path: Path) -> None:
     """A path's goodput on standard error; `--open` starts the browser that BROWSER names."""
     browser, opened = tmp_path / "browser", tmp_path / "opened"

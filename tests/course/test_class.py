@@ -298,14 +298,12 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, HandIn]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_the_key_has_all_points(graded: dict[str, HandIn]) -> None:
     ada = graded[f"window-{ADA}"]
     assert (ada.got, ada.points, ada.error) == (5, 5, "")
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_anothers_figures_are_wrong_on_ones_own_path_and_are_found(graded: dict[str, HandIn]) -> None:
     bob = graded[f"window-{BOB}"]
     assert bob.got < bob.points
@@ -315,7 +313,6 @@ def test_anothers_figures_are_wrong_on_ones_own_path_and_are_found(graded: dict[
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.parametrize("cheat", ANSWERED | PROGRAMS)
 def test_the_evidence_is_the_lecturers(graded: dict[str, HandIn], cheat: Cheat) -> None:
     """What a fresh run measures at the other end has no points, whatever lies in the folder or is printed."""
@@ -327,7 +324,6 @@ def test_the_evidence_is_the_lecturers(graded: dict[str, HandIn], cheat: Cheat) 
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_one_path_and_one_answer_are_one_run(graded: dict[str, HandIn], monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hand-ins of one wrong window share its run, each program has one; graded again, nothing runs."""
     place = Path(graded[""].folder)
@@ -342,7 +338,6 @@ def test_one_path_and_one_answer_are_one_run(graded: dict[str, HandIn], monkeypa
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_tables_and_overview(graded: dict[str, HandIn]) -> None:
     """A student who is named as a formula is text to a spreadsheet; each has the best of his hand-ins."""
     place, found = Path(graded[""].folder), list(graded.values())[:-1]

@@ -123,7 +123,6 @@ def other(answer: str, times: float) -> str:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_the_key_passes_and_a_wrong_answer_does_not(name: str, tmp_path: Path) -> None:
     laboratory = Laboratory(tmp_path / "runs", jobs=1)

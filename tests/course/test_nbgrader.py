@@ -60,7 +60,6 @@ def test_cells_are_locked_and_have_the_points_of_the_exercise(cells: list[dict[s
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_a_key_has_all_points_and_a_wrong_answer_does_not(
     cells: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,7 +113,6 @@ def test_students_are_known_again(served: RoomServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_an_exercise_in_the_browser(served: RoomServer) -> None:
     """A trial with a value of one's own, a value that is none, an answer without unit, and a check."""
     ada = RoomClient(served.server_port)

@@ -85,7 +85,6 @@ def test_make_has_the_targets() -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_the_last_steps_pass_here(tmp_path: Path) -> None:
     """`make workflow` runs all of them on a new system; `landspeed doctor` and pytest can be run on this one."""
     shutil.copy(TEST, tmp_path)

@@ -19,7 +19,6 @@ QUICK = [
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.exact
 @pytest.mark.parametrize("document", QUICK)
 def test_quick_figures_are_not_stale(document: str) -> None:

@@ -12,6 +12,8 @@ import pytest
 from landspeed.worlds.emu import kernel_build as kernel
 from tests.support.emu_fixtures import execute, plan_of, scenario
 
+pytestmark = pytest.mark.guest
+
 PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
 # What a reading of the clock costs in ns, and how far CLOCK_REALTIME is ahead: by libc, which asks the vDSO, and by a
 # system call. Then how many readings there are until a timer of 1 ms goes off, which the vDSO must leave to the kernel.
@@ -37,7 +39,6 @@ print((ended - began) // 1000, count)
 """
 
 
-@pytest.mark.guest
 def test_every_option_asked_for_is_in_the_running_kernel(tmp_path: Path) -> None:
     """Read in the guest, from the kernel itself; what is a module of it is not loaded."""
     read = "cat /proc/config.gz >/run/landspeed/config.gz; cat /proc/modules"
@@ -55,7 +56,6 @@ def test_every_option_asked_for_is_in_the_running_kernel(tmp_path: Path) -> None
     assert "CONFIG_HZ=1000\n" in running
 
 
-@pytest.mark.guest
 def test_the_clock_ticks_a_thousand_times_a_second(tmp_path: Path) -> None:
     """In virtual time, as the kernel itself counts them; those that an idle guest slept through count, too."""
     count = "sed -n 's/^jiffies: //p' /proc/timer_list | head -n 1"
@@ -64,7 +64,6 @@ def test_the_clock_ticks_a_thousand_times_a_second(tmp_path: Path) -> None:
     assert after - before == pytest.approx(10_000, abs=2)
 
 
-@pytest.mark.guest
 def test_every_congestion_control_of_the_scenarios_is_there(tmp_path: Path) -> None:
     from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
 
@@ -72,7 +71,6 @@ def test_every_congestion_control_of_the_scenarios_is_there(tmp_path: Path) -> N
     assert set(shown.out.split()) >= set(CONGESTION_CONTROLS)
 
 
-@pytest.mark.guest
 def test_random_numbers_follow_the_seed_alone(tmp_path: Path) -> None:
     """The same bytes from two boots with one seed, whatever the pool got meanwhile; others with another seed.
 
@@ -95,7 +93,6 @@ def test_random_numbers_follow_the_seed_alone(tmp_path: Path) -> None:
     assert len({line.split()[1] for line in shown}) == 3
 
 
-@pytest.mark.guest
 def test_a_second_of_sleep_is_a_second_of_virtual_time(tmp_path: Path) -> None:
     """An hour passes at once, and exactly."""
     script = "import time; a = time.monotonic_ns(); time.sleep(3600); print(time.monotonic_ns() - a)"
@@ -103,7 +100,6 @@ def test_a_second_of_sleep_is_a_second_of_virtual_time(tmp_path: Path) -> None:
     assert int(shown.out) == pytest.approx(3600 * 10**9, abs=20_000)
 
 
-@pytest.mark.guest
 @pytest.mark.exact
 def test_a_reading_of_the_clock_costs_256_ns_by_whatever_way(tmp_path: Path) -> None:
     """By the vDSO as by a system call; and a timer goes off in a loop that does nothing but read the clock."""

@@ -64,7 +64,6 @@ def test_accurate_ecn_is_known_by_its_sysctl(tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_dualpi2_keeps_the_queue_short_and_marks_what_can_be_marked(tmp_path: Path) -> None:
     """CUBIC is in its classic queue, which aims at 15 ms; without it CUBIC fills 240 ms."""
     kernel = newer(lambda each: each.can_dualpi2)
@@ -82,7 +81,6 @@ def test_dualpi2_keeps_the_queue_short_and_marks_what_can_be_marked(tmp_path: Pa
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_dualpi2_s_parameters_reach_the_kernel(tmp_path: Path) -> None:
     """A third of the target: the queue is shorter."""
     kernel = newer(lambda each: each.can_dualpi2)
@@ -96,7 +94,6 @@ def test_dualpi2_s_parameters_reach_the_kernel(tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_accurate_ecn_is_negotiated(tmp_path: Path) -> None:
     """Its option takes 12 of a segment's 1448 bytes; PI2 at 15 ms leaves the line no gap."""
     kernel = newer(lambda each: each.can_accurate_ecn)
@@ -118,7 +115,6 @@ def test_accurate_ecn_is_negotiated(tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_the_engine_s_window_grows_on_a_newer_kernel(tmp_path: Path) -> None:
     """There SO_RCVBUF clamps the window of the listener, and connections take their window scale from that: 131 kB."""
     kernel = newer(lambda each: each.can_accurate_ecn)

@@ -54,7 +54,6 @@ def able() -> Kernel:
     pytest.skip("no kernel here can run programs by seccomp: `landspeed kernel build 7.3` makes one")
 
 
-@pytest.mark.slow
 def test_a_transfer_gives_the_same_bytes_by_seccomp_and_by_ptrace(tmp_path: Path) -> None:
     plan, kernel = plan_of(tmp_path, LOSSY, seed=5), able()
 
@@ -72,7 +71,6 @@ def test_a_transfer_gives_the_same_bytes_by_seccomp_and_by_ptrace(tmp_path: Path
         assert measured("by-ptrace", "ptrace", CORES[0]) == idle
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", [(str(PROGRAM),), ("-c", SIGNALS)], ids=["times and chance", "signals"])
 def test_a_program_sees_the_same_by_seccomp_and_by_ptrace(tmp_path: Path, words: tuple[str, ...]) -> None:
     plan, kernel = plan_of(tmp_path, scenario(three_links(loss="0.5 %")), seed=5), able()

@@ -17,7 +17,6 @@ DELAYS_MS = {"frankfurt": 10, "milan": 18, "bari": 25, "athens": 25}
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_each_packet_has_its_delay_to_every_node(tmp_path: Path) -> None:
     words = [word for value in VALUES for word in ("--set", value)]
     done = landspeed("run", "first", *words, "--capture", "full", "--out", str(tmp_path))

@@ -136,7 +136,6 @@ def ktls(name: str, *words: str, command: str = "send") -> list[list[Any]]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_memory_blocks_and_files_arrive_whole_in_every_direction(tmp_path: Path) -> None:
     for folder in ("tree", "target", "served", "here"):
         (tmp_path / folder).mkdir()
@@ -190,7 +189,6 @@ def records(wire: bytes) -> list[bytes]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_whoever_carries_it_cannot_read_change_or_cut_it(tmp_path: Path) -> None:
     secret = b"nobody shall read this on the way" * 9000
     (tmp_path / "secret").write_bytes(secret)
@@ -247,7 +245,6 @@ def steady_bps(bundle: Path, begin_s: float, end_s: float) -> float:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.parametrize("protect", ["ktls", "aead"])
 def test_the_records_take_their_share_of_the_line(tmp_path: Path, protect: str) -> None:
     """1 Gbit/s, packets of 1500 + 38 B with 1448 of TCP; of these the records leave 16384 in 16406, 65536 in 65560."""

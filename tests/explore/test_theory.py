@@ -62,7 +62,6 @@ def test_cubic_leaves_slow_start_in_the_round_that_fills_the_pipe_and_grows_by_a
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "rtt_ms"), [(10**8, 100), (10**9, 20), (10**8, 30)])
 def test_linux_leaves_slow_start_at_that_window(tmp_path: Path, rate: int, rtt_ms: int) -> None:
     """ssthresh is the window at which HyStart ends slow start (tcp_cubic.c), before any loss.

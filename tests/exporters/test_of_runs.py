@@ -21,6 +21,8 @@ from landspeed.exporters.formats.qlog import STATES
 from landspeed.scenario.importers.registry import reader_of
 from tests.support.debian import debian_program
 
+pytestmark = pytest.mark.slow
+
 LINE = re.compile(r"landspeed_(tcp|link)((?:,[a-z]+=[^ ,=]+)+) ([a-z_]+=[-\d.e+]+i?(?:,[a-z_]+=[-\d.e+]+i?)*) (\d+)")
 
 
@@ -44,7 +46,6 @@ def only(files: list[Path]) -> Path:
     return file
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["iperf3", "pscheduler"])
 def test_a_result_is_read_back_by_the_importer(form: str, run: ls.Run, tmp_path: Path) -> None:
     file = only(ls.export(run.bundle, form, tmp_path))
@@ -62,7 +63,6 @@ def test_a_result_is_read_back_by_the_importer(form: str, run: ls.Run, tmp_path:
     )
 
 
-@pytest.mark.slow
 def test_iperf3s_json_has_what_iperf3_itself_prints(run: ls.Run, tmp_path: Path) -> None:
     """But what landspeed does not know: sizes of socket buffers, and windows of the receiver and MTU at each second."""
     script = """ip link set lo up; iperf3 -s -1 > server & server=$!
@@ -86,7 +86,6 @@ def places(told: Any, at: str = "") -> set[str]:
     return {place for key, each in told.items() for place in places(each, f"{at}.{key}".strip("."))}
 
 
-@pytest.mark.slow
 def test_a_result_of_pscheduler_has_the_members_that_its_schema_asks_for(run: ls.Run, tmp_path: Path) -> None:
     """As pscheduler-test-throughput checks it before it prints a result (commit 1e8b192)."""
     result = json.loads(only(ls.export(run.bundle, "pscheduler", tmp_path)).read_text())["result"]
@@ -100,7 +99,6 @@ def test_a_result_of_pscheduler_has_the_members_that_its_schema_asks_for(run: ls
             assert {"throughput-bits", "start", "end"} <= set(each)
 
 
-@pytest.mark.slow
 def test_flents_file_has_the_streams_and_their_sum(run: ls.Run, tmp_path: Path) -> None:
     file = only(ls.export(run.bundle, "flent", tmp_path))
     data = json.loads(gzip.decompress(file.read_bytes()))
@@ -118,7 +116,6 @@ def test_flents_file_has_the_streams_and_their_sum(run: ls.Run, tmp_path: Path) 
     assert row and (float(row[1]), row[2]) == (pytest.approx(sum(together) / 30, abs=0.006), "30")
 
 
-@pytest.mark.slow
 def test_every_sample_is_a_line_of_influx(run: ls.Run, tmp_path: Path) -> None:
     lines = only(ls.export(run.bundle, "influx", tmp_path)).read_text().splitlines()
     found = [LINE.fullmatch(line) for line in lines]
@@ -133,7 +130,6 @@ def test_every_sample_is_a_line_of_influx(run: ls.Run, tmp_path: Path) -> None:
     assert sum(last.values()) == run.record.bytes
 
 
-@pytest.mark.slow
 def test_influxdb_takes_every_line(run: ls.Run, tmp_path: Path) -> None:
     """InfluxDB itself, on a loopback of its own."""
     server, client = debian_program("influxdb", "influxd"), debian_program("influxdb-client", "influx")
@@ -164,7 +160,6 @@ def test_influxdb_takes_every_line(run: ls.Run, tmp_path: Path) -> None:
     assert series["values"][0][1] == run.record.bytes
 
 
-@pytest.mark.slow
 def test_openmetrics_are_what_prometheus_parses(run: ls.Run, tmp_path: Path) -> None:
     text = only(ls.export(run.bundle, "openmetrics", tmp_path)).read_text()
     families = {family.name: family for family in text_string_to_metric_families(text)}
@@ -174,7 +169,6 @@ def test_openmetrics_are_what_prometheus_parses(run: ls.Run, tmp_path: Path) -> 
     assert families["landspeed_link_backlog_bytes"].type == "gauge"
 
 
-@pytest.mark.slow
 def test_promtool_puts_openmetrics_into_a_database_of_prometheus(run: ls.Run, tmp_path: Path) -> None:
     promtool, file = debian_program("prometheus", "promtool"), only(ls.export(run.bundle, "openmetrics", tmp_path))
     words = [promtool, "tsdb", "create-blocks-from", "openmetrics", file, tmp_path / "database"]
@@ -188,7 +182,6 @@ def test_promtool_puts_openmetrics_into_a_database_of_prometheus(run: ls.Run, tm
     assert (int(begins), int(samples)) == (0, len(counted)) and 6000 <= int(ends) <= 6002
 
 
-@pytest.mark.slow
 def test_qlog_has_each_stream_with_its_windows_and_losses(run: ls.Run, tmp_path: Path) -> None:
     told = json.loads(only(ls.export(run.bundle, "qlog", tmp_path)).read_text())
     assert told["qlog_version"] == "0.3"
@@ -205,7 +198,6 @@ def test_qlog_has_each_stream_with_its_windows_and_losses(run: ls.Run, tmp_path:
     assert lost == run.record.retransmits
 
 
-@pytest.mark.slow
 def test_a_network_has_a_file_for_each_flow(tmp_path: Path) -> None:
     run = ls.run(ls.Scenario.load("dumbbell"), world="sim", runs_dir=tmp_path / "runs")
     files = ls.export(run.bundle, "iperf3", tmp_path)
@@ -216,7 +208,6 @@ def test_a_network_has_a_file_for_each_flow(tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_wireshark_reads_both_ends_with_queues_and_drops_as_comments(tmp_path: Path) -> None:
     scenario = ls.Scenario.load("first").with_({"line_rate": "20 Mbit/s", "transfer.duration": "4 s", "queue": "50 kB"})
     run = ls.run(scenario, runs_dir=tmp_path / "runs", evidence=True)

@@ -24,7 +24,6 @@ def engine_words(bundle: Path, flow: str | None) -> set[str]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.parametrize(("case", "world"), RUNS)
 def test_the_cause_that_was_built_in_is_told(case: Case, world: str, tmp_path: Path) -> None:
     """Each run of the corpus and of the sceptical tests (tests/support/causes*.py).

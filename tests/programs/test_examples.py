@@ -16,6 +16,8 @@ import pytest
 from docs.examples import http2, quic, ssh
 from docs.examples.stated import Transfer
 
+pytestmark = pytest.mark.guest
+
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["10 ms", "60 ms"]
 WINDOW_TOLERANCE = 0.02
@@ -30,7 +32,6 @@ def named(name: str, transfers: list[Transfer]) -> Transfer:
 
 
 @needs_http2
-@pytest.mark.guest
 @pytest.mark.parametrize("name", ["up, nghttpd -w 16", "down, nghttp -w 18"])
 def test_the_window_of_http2_is_found(name: str, workspace: Path, tmp_path: Path) -> None:
     transfer = named(name, http2.transfers(workspace, 4_000_000))
@@ -42,7 +43,6 @@ def test_the_window_of_http2_is_found(name: str, workspace: Path, tmp_path: Path
 
 
 @needs_http2
-@pytest.mark.guest
 def test_with_loss_a_wide_window_of_http2_binds_no_more(workspace: Path, tmp_path: Path) -> None:
     transfer = named("down, nghttp -w 20", http2.transfers(workspace, 8_000_000))
     found = transfer.probe(["60 ms"], ["0.1 %"], folder=tmp_path / "probe")
@@ -50,7 +50,6 @@ def test_with_loss_a_wide_window_of_http2_binds_no_more(workspace: Path, tmp_pat
 
 
 @needs_ssh
-@pytest.mark.guest
 @pytest.mark.parametrize("name", ["a pipe", "sftp"])
 def test_the_window_of_ssh_is_found(name: str, workspace: Path, tmp_path: Path) -> None:
     transfer = named(name, ssh.transfers(workspace, 24_000_000))
@@ -62,7 +61,6 @@ def test_the_window_of_ssh_is_found(name: str, workspace: Path, tmp_path: Path) 
 
 
 @needs_quic
-@pytest.mark.guest
 def test_quic_has_no_window_that_stays_the_same(workspace: Path, tmp_path: Path) -> None:
     transfer = quic.transfers(workspace, 1_000_000)[0]
     found = transfer.probe(SHORT, folder=tmp_path / "probe")
@@ -73,7 +71,6 @@ def test_quic_has_no_window_that_stays_the_same(workspace: Path, tmp_path: Path)
 
 
 @needs_http2
-@pytest.mark.guest
 def test_an_example_prints_what_is_stated_beside_what_was_found() -> None:
     words = ["up, nghttpd -w 16", "--rtt", "10 ms,20 ms", "--loss", "0", "--bytes", "2000000"]
     done = subprocess.run(

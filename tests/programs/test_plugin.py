@@ -277,7 +277,6 @@ def test_warned(path):
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_ten_short_tests_by_two_workers_do_not_flake(pytester: pytest.Pytester) -> None:
     """The small form of bench_plugin.py: each a second of the path's clock, all with the same captures."""
     text = """

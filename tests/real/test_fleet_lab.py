@@ -60,7 +60,7 @@ while True:
     time.sleep(0.2)
 """
 
-pytestmark = [pytest.mark.xdist_group("lab"), pytest.mark.root, pytest.mark.lab, pytest.mark.slow]
+pytestmark = [pytest.mark.xdist_group("fleet"), pytest.mark.root, pytest.mark.lab, pytest.mark.slow]
 
 
 @dataclass

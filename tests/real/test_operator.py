@@ -15,6 +15,8 @@ from landspeed.worlds.real.errors import PlayFailed
 from landspeed.worlds.real.variables import read_variables
 from tests.support.real_fixtures import write_lab_scenario
 
+pytestmark = pytest.mark.slow
+
 WITHOUT = """
 import sys
 sys.modules |= {name: None for name in ("pyroute2", "mininet")}
@@ -23,7 +25,6 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.slow
 def test_an_operators_machine_needs_neither_netlink_nor_mininet(tmp_path: Path) -> None:
     """Those build the emulated world's network, in its guest; a shaping box gets lines for tc."""
     scenario = write_lab_scenario(tmp_path / "lab.yaml")
@@ -35,7 +36,6 @@ def test_an_operators_machine_needs_neither_netlink_nor_mininet(tmp_path: Path) 
     assert [link["name"] for link in links] == ["link 1 (alpha – r1)", "link 2 (r1 – r2)", "link 3 (r2 – omega)"]
 
 
-@pytest.mark.slow  # Ansible
 @pytest.mark.parametrize("ending", ["well", "badly"])
 @pytest.mark.parametrize("plugin", [True, False], ids=["ours", "ansibles-own"])
 def test_a_play_leaves_no_folder_of_temporary_files(
@@ -65,7 +65,6 @@ def test_a_play_leaves_no_folder_of_temporary_files(
     assert not [file for folder in left for file in folder.iterdir()]
 
 
-@pytest.mark.slow
 def test_each_module_is_carried_to_a_host_with_all_that_it_imports(tmp_path: Path) -> None:
     """On a host that is this machine: each begins there, and asks for its own parameters."""
     modules = sorted(file.stem for file in (runner.PLAYBOOKS / "plugins" / "modules").glob("*.py"))
@@ -84,7 +83,6 @@ def test_each_module_is_carried_to_a_host_with_all_that_it_imports(tmp_path: Pat
         assert said.startswith((f"Unsupported parameters for ({name})", "missing required arguments")), (name, said)
 
 
-@pytest.mark.slow  # Ansible
 def test_the_clock_of_a_host_is_compared_by_round_trips(tmp_path: Path) -> None:
     """Of a host that is this machine; one whose `date` is an hour ahead is an hour ahead."""
     (tmp_path / "date").write_text('#!/bin/sh\nexec /bin/date --date=+1hour "$@"\n')

@@ -21,7 +21,6 @@ def looks(bundle: Path) -> int:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["0 %", "0.1 %", "0.5 %", "1 %"])
 def test_bbr_looks_at_the_round_trip_as_often_in_both_worlds(loss: str, tmp_path: Path) -> None:
     """Within one in two minutes, and the goodput within 1 %. Every ten seconds at the most: eleven."""

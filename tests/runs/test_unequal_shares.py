@@ -42,7 +42,6 @@ def test_another_seed_is_another_run_where_sending_times_vary_or_a_queue_draws(t
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_slow_start_ends_at_the_same_window(tmp_path: Path) -> None:
     """HyStart hears acknowledgments that come one by one at first: where it ends decides the next minute's shares.
 
@@ -62,7 +61,6 @@ def test_slow_start_ends_at_the_same_window(tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.parametrize("case", [CASE, "reno 40 and 160 ms, codel"])
 def test_both_worlds_give_unequal_flows_the_same_shares(case: str) -> None:
     """Over three seeds; `python -m tests.bench.unequal` has the other cases, and more seeds."""

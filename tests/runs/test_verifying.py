@@ -19,7 +19,6 @@ def verified(folder: Path, *names: str) -> Verification:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_a_right_reading_is_shown_by_both_worlds(tmp_path: Path) -> None:
     done = verified(tmp_path, "slow10-iperf3.json", "slow10-ss.txt")
     assert [each.record.world for each in done.runs] == ["emu", "sim"]
@@ -34,7 +33,6 @@ def test_a_right_reading_is_shown_by_both_worlds(tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_a_reading_that_does_not_fit_is_told_with_the_second_one(tmp_path: Path) -> None:
     """A policer's losses come in bursts; taken for chance, they let TCP carry something else."""
     done = verified(tmp_path, "policer-iperf3.json", "policer-ss.txt")

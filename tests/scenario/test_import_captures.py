@@ -243,7 +243,6 @@ def imported(run: ls.Run, *ends: str) -> InferredScenario:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 def test_captures_of_own_runs_tell_what_is_known_of_them(captured: dict[str, ls.Run], end: str) -> None:
     for name, run in captured.items():
@@ -263,7 +262,6 @@ def test_captures_of_own_runs_tell_what_is_known_of_them(captured: dict[str, ls.
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_queue_window_loss_and_reordering_are_those_of_the_run(captured: dict[str, ls.Run]) -> None:
     queue = imported(captured["queue"]).loaded.scenario.path[1].queue
     assert queue is not None
@@ -280,7 +278,6 @@ def test_queue_window_loss_and_reordering_are_those_of_the_run(captured: dict[st
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_the_control_is_guessed_at_the_sender_and_said_to_be_a_guess(captured: dict[str, ls.Run]) -> None:
     for name, control in (("queue", "cubic"), ("loss", "reno"), ("bbr", "bbr")):
         made = imported(captured[name])

@@ -70,7 +70,6 @@ def test_the_average_falls_while_nothing_waits(tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 @pytest.mark.parametrize("world", ["emu", "sim"])
 def test_a_flow_after_a_pause_loses_nothing(tmp_path: Path, world: str) -> None:
     """A burst beyond the queue leaves an average of twice `max`; nine seconds later ten packets come."""

@@ -40,7 +40,6 @@ def make_wheel(folder: Path, umask: int) -> Path:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_twice_made_is_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
     """By somebody with another umask, too. (`make wheel-twice` builds the programs twice as well.)"""
     again = make_wheel(tmp_path, umask=0o077)
@@ -49,7 +48,6 @@ def test_twice_made_is_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_what_is_in_it(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -100,7 +98,6 @@ def test_what_is_in_it(wheel: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_a_run_from_it_without_the_clone(wheel: Path, tmp_path: Path) -> None:
     """Unpacked with spaces and other letters in the path; results go to the user's own data folder."""
     place = tmp_path / "ein Ordner" / "Überlänge 東京"

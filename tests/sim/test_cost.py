@@ -12,6 +12,8 @@ import pytest
 from tests.support import builds
 from tests.support.sim_fixtures import MS, SIMULATOR, S, direction, path_plan, simulate
 
+pytestmark = pytest.mark.slow
+
 COST_PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "sim-cost.md"
 GBIT = 1_000_000_000
 MOST_MEMORY = """
@@ -24,7 +26,6 @@ print(used.ru_maxrss * 1024)
 """
 
 
-@pytest.mark.slow
 def test_the_default_scheduler_is_the_cheapest_and_none_changes_anything(tmp_path: Path) -> None:
     """The first row of docs/explanation/sim-cost.md's table (`bench_sim.py schedulers`) is the cheapest one's."""
     _, table = COST_PAGE.read_text().split("| scheduler |")
@@ -40,7 +41,6 @@ def test_the_default_scheduler_is_the_cheapest_and_none_changes_anything(tmp_pat
         assert other.result["events"] == default.result["events"]
 
 
-@pytest.mark.slow
 def test_only_packets_are_events(tmp_path: Path) -> None:
     """No timer is made for an acknowledgment: what was cancelled would wait in the scheduler, 4 000 of them here."""
     plan = path_plan([direction(10 * GBIT, MS), direction(10 * GBIT, 19 * MS)], duration_ns=2 * S, window_bytes=10**8)
@@ -50,7 +50,6 @@ def test_only_packets_are_events(tmp_path: Path) -> None:
     assert arrivals + told <= result["events"] <= 1.01 * (arrivals + told)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(builds.sanitized("sim"), reason="a sanitizer's own memory would be counted")
 def test_a_packet_in_flight_takes_little_memory(tmp_path: Path) -> None:
     """What each of 82 000 in flight takes must come from memory again: cost grew with the window when it was 700 B."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from landspeed.scenario.file.model import TransferSection
+
 Change = dict[str, Any]
 """Keys of the scenario: "link" (of r – s), "back" (of its way back), "transfer", "hosts", "events", "flows", …"""
 
@@ -43,166 +45,127 @@ class Case:
     worlds: tuple[str, ...] = field(default=("sim", "emu"))
 
 
-def transfer_of(**transfer: Any) -> Change:
-    return {"transfer": transfer}
+def of(**keys: Any) -> Change:
+    """Keys of r – s, and keys of the transfer: their names tell them apart."""
+    transfer = {key: keys.pop(key) for key in [*keys] if key in TransferSection.model_fields}
+    return ({"link": keys} if keys else {}) | ({"transfer": transfer} if transfer else {})
 
 
-def link_of(**link: Any) -> Change:
-    return {"link": link}
+def event_of(at: str, lasts: str | None = None, **event: Any) -> Change:
+    return {"events": [{"at": at, "between": ["r", "s"], "for": lasts, **event}]}
 
 
-def event_of(at: str, **event: Any) -> Change:
-    return {"events": [{"at": at, "between": ["r", "s"], **event}]}
-
-
+BBR, RENO = {"congestion_control": "bbr"}, {"congestion_control": "reno"}
 LONG = {"link": {"one_way_delay": "95 ms"}}
 QUIET: Change = {"events": None}
 
 PATHS = [
     # --- the line ---
     Case("line, CUBIC", "line rate", {}, FASTER, LARGER),
-    Case("line, Reno", "line rate", transfer_of(congestion_control="reno"), FASTER, LARGER),
-    Case("line, four streams", "line rate", transfer_of(streams=4), FASTER, LARGER),
-    Case("line, deep queue", "line rate", link_of(queue="4 BDP"), FASTER, LARGER),
-    Case("line, half a BDP", "line rate", link_of(queue="0.6 BDP"), FASTER, LARGER),
-    Case("line, 10 Mbit/s", "line rate", link_of(line_rate="10 Mbit/s"), link_of(line_rate="20 Mbit/s"), LARGER),
-    Case("line, FQ-CoDel, 12 ms", "line rate", link_of(discipline="fq_codel", one_way_delay="1 ms"), FASTER, LARGER),
-    Case(
-        "line, slower for a time",
-        "line rate",
-        event_of("12 s", line_rate="50 Mbit/s", **{"for": "28 s"}),
-        QUIET,
-        LARGER,
-    ),
+    Case("line, Reno", "line rate", of(congestion_control="reno"), FASTER, LARGER),
+    Case("line, four streams", "line rate", of(streams=4), FASTER, LARGER),
+    Case("line, deep queue", "line rate", of(queue="4 BDP"), FASTER, LARGER),
+    Case("line, half a BDP", "line rate", of(queue="0.6 BDP"), FASTER, LARGER),
+    Case("line, 10 Mbit/s", "line rate", of(line_rate="10 Mbit/s"), of(line_rate="20 Mbit/s"), LARGER),
+    Case("line, FQ-CoDel, 12 ms", "line rate", of(discipline="fq_codel", one_way_delay="1 ms"), FASTER, LARGER),
+    Case("line, slower for a time", "line rate", event_of("12 s", line_rate="50 Mbit/s", lasts="28 s"), QUIET, LARGER),
     Case("line, a loss in the start", "line rate", event_of("1 s", loss="3 packets"), FASTER, QUIET),
-    Case("line, rare losses", "line rate", link_of(loss="0.0005 %", one_way_delay="5 ms"), FASTER, LARGER),
+    Case("line, rare losses", "line rate", of(loss="0.0005 %", one_way_delay="5 ms"), FASTER, LARGER),
     # --- the window ---
-    Case("window, 200 kB", "window", transfer_of(window="200 kB"), LARGER, FASTER),
-    Case("window, 500 kB of Reno", "window", transfer_of(window="500 kB", congestion_control="reno"), LARGER, FASTER),
-    Case("window, BBR", "window", transfer_of(window="200 kB", congestion_control="bbr"), LARGER, FASTER),
-    Case("window, four streams", "window", transfer_of(window="60 kB", streams=4), LARGER, FASTER),
-    Case("window, 200 ms", "window", LONG | transfer_of(window="800 kB"), LARGER, FASTER),
+    Case("window, 200 kB", "window", of(window="200 kB"), LARGER, FASTER),
+    Case("window, 500 kB of Reno", "window", of(window="500 kB", congestion_control="reno"), LARGER, FASTER),
+    Case("window, BBR", "window", of(window="200 kB", congestion_control="bbr"), LARGER, FASTER),
+    Case("window, four streams", "window", of(window="60 kB", streams=4), LARGER, FASTER),
+    Case("window, 200 ms", "window", LONG | of(window="800 kB"), LARGER, FASTER),
     Case(
         "window, longer for a time",
         "window",
-        transfer_of(window="500 kB") | event_of("10 s", one_way_delay="120 ms", **{"for": "30 s"}),
+        of(window="500 kB") | event_of("10 s", one_way_delay="120 ms", lasts="30 s"),
         LARGER,
         FASTER,
     ),
-    Case(
-        "window, close samples", "window", LONG | transfer_of(window="800 kB", sample_interval="10 ms"), LARGER, FASTER
-    ),
-    Case("window, deep queue", "window", transfer_of(window="300 kB") | link_of(queue="8 BDP"), LARGER, FASTER),
-    Case("window, few losses", "window", transfer_of(window="100 kB") | link_of(loss="0.01 %"), LARGER, CLEAN),
+    Case("window, close samples", "window", LONG | of(window="800 kB", sample_interval="10 ms"), LARGER, FASTER),
+    Case("window, deep queue", "window", of(window="300 kB", queue="8 BDP"), LARGER, FASTER),
+    Case("window, few losses", "window", of(window="100 kB", loss="0.01 %"), LARGER, CLEAN),
     # --- losses ---
-    Case("loss 1 %", "loss", link_of(loss="1 %"), CLEAN, FASTER),
-    Case("loss 0.1 %", "loss", link_of(loss="0.1 %"), CLEAN, FASTER),
-    Case("loss 0.1 %, Reno", "loss", link_of(loss="0.1 %") | transfer_of(congestion_control="reno"), CLEAN, LARGER),
-    Case("loss 2 %, 14 ms", "loss", link_of(loss="2 %", one_way_delay="2 ms"), CLEAN, LARGER),
-    Case("loss 1 % in bursts", "loss", link_of(loss="1 %", loss_burst=4), CLEAN, FASTER),
-    Case("loss 1 %, four streams", "loss", link_of(loss="1 %") | transfer_of(streams=4), CLEAN, LARGER),
-    Case("loss 5 %", "loss", link_of(loss="5 %"), CLEAN, FASTER),
-    Case("corruption 0.5 %", "loss", link_of(corrupt="0.5 %"), CLEAN, LARGER),
-    Case("loss 5 %, BBR", "loss", link_of(loss="5 %") | transfer_of(congestion_control="bbr"), CLEAN, LARGER),
-    Case("loss, a short queue", "loss", link_of(queue="20 kB"), link_of(queue="1 BDP"), LARGER),
-    Case(
-        "loss, a short queue, Reno",
-        "loss",
-        link_of(queue="30 kB") | transfer_of(congestion_control="reno"),
-        link_of(queue="1 BDP"),
-        LARGER,
-    ),
+    Case("loss 1 %", "loss", of(loss="1 %"), CLEAN, FASTER),
+    Case("loss 0.1 %", "loss", of(loss="0.1 %"), CLEAN, FASTER),
+    Case("loss 0.1 %, Reno", "loss", of(loss="0.1 %", congestion_control="reno"), CLEAN, LARGER),
+    Case("loss 2 %, 14 ms", "loss", of(loss="2 %", one_way_delay="2 ms"), CLEAN, LARGER),
+    Case("loss 1 % in bursts", "loss", of(loss="1 %", loss_burst=4), CLEAN, FASTER),
+    Case("loss 1 %, four streams", "loss", of(loss="1 %", streams=4), CLEAN, LARGER),
+    Case("loss 5 %", "loss", of(loss="5 %"), CLEAN, FASTER),
+    Case("corruption 0.5 %", "loss", of(corrupt="0.5 %"), CLEAN, LARGER),
+    Case("loss 5 %, BBR", "loss", of(loss="5 %", congestion_control="bbr"), CLEAN, LARGER),
+    Case("loss, a short queue", "loss", of(queue="20 kB"), of(queue="1 BDP"), LARGER),
+    Case("loss, a short queue, Reno", "loss", of(queue="30 kB", congestion_control="reno"), of(queue="1 BDP"), LARGER),
     Case(
         "loss, a policer",
         "token bucket",
-        link_of(discipline={"tbf": {"rate": "50 Mbit/s", "burst": "50 kB"}}, queue="15 kB"),
-        link_of(discipline=None),
+        of(discipline={"tbf": {"rate": "50 Mbit/s", "burst": "50 kB"}}, queue="15 kB"),
+        of(discipline=None),
         LARGER,
         worlds=("emu",),
     ),
     # --- not lost, and not used ---
     # Linux learned how far (RFC 8985) in the first 10 s, and the judged time is that of a full line. Over 200 ms, most
     # of which a packet may skip, both ways, it never does. The simulated world refuses all of them.
-    Case("reordering 1 %, Linux", "line rate", link_of(reorder="1 %"), FASTER, LARGER, worlds=("emu",)),
+    Case("reordering 1 %, Linux", "line rate", of(reorder="1 %"), FASTER, LARGER, worlds=("emu",)),
     Case(
         "reordering 3 %, Reno, RACK",
         "line rate",
-        link_of(reorder="3 %") | transfer_of(congestion_control="reno"),
+        of(reorder="3 %", congestion_control="reno"),
         FASTER,
         LARGER,
         worlds=("emu",),
     ),
     Case(
-        "reordering 5 %, 200 ms",
-        "reordering",
-        link_of(reorder="5 %", one_way_delay="95 ms"),
-        CLEAN,
-        LARGER,
-        worlds=("emu",),
+        "reordering 5 %, 200 ms", "reordering", of(reorder="5 %", one_way_delay="95 ms"), CLEAN, LARGER, worlds=("emu",)
     ),
+    # another window would be another pattern, which chance makes anything between 54 and 90 Mbit/s
     Case(
         "reordering 1 %, 200 ms, Reno",
         "reordering",
-        link_of(reorder="1 %", one_way_delay="95 ms") | transfer_of(congestion_control="reno"),
-        CLEAN,  # another window would be another pattern, which chance makes anything between 54 and 90 Mbit/s
+        of(reorder="1 %", one_way_delay="95 ms", congestion_control="reno"),
+        CLEAN,
         worlds=("emu",),
     ),
-    Case("duplicates 5 %", "duplicates", link_of(duplicate="5 %"), CLEAN, LARGER),
-    Case(
-        "duplicates 10 %, Reno",
-        "duplicates",
-        link_of(duplicate="10 %") | transfer_of(congestion_control="reno"),
-        CLEAN,
-        LARGER,
-    ),
+    Case("duplicates 5 %", "duplicates", of(duplicate="5 %"), CLEAN, LARGER),
+    Case("duplicates 10 %, Reno", "duplicates", of(duplicate="10 %", congestion_control="reno"), CLEAN, LARGER),
     Case(
         "probing, BBR",
         "RTT probing",
-        transfer_of(congestion_control="bbr", duration="60 s"),
-        transfer_of(congestion_control="cubic"),
+        of(congestion_control="bbr", duration="60 s"),
+        of(congestion_control="cubic"),
         LARGER,
     ),
     Case(
         "probing, few losses",
         "RTT probing",
-        transfer_of(congestion_control="bbr", duration="60 s") | link_of(loss="0.01 %"),
+        of(congestion_control="bbr", duration="60 s", loss="0.01 %"),
         FASTER,
         CLEAN,
     ),
     # --- the start, the ends ---
-    Case(
-        "start, 400 kB",
-        "slow start",
-        LONG | transfer_of(duration=None, bytes="400 kB"),
-        transfer_of(initial_window=40),
-        FASTER,
-    ),
+    Case("start, 400 kB", "slow start", LONG | of(duration=None, bytes="400 kB"), of(initial_window=40), FASTER),
     Case(
         "start, 500 kB in six round trips",
         "slow start",
-        transfer_of(duration=None, bytes="500 kB"),
-        transfer_of(initial_window=100),
+        of(duration=None, bytes="500 kB"),
+        of(initial_window=100),
         FASTER,
     ),
     Case(
         "start, 40 kB in two round trips",
         "slow start",
-        transfer_of(duration=None, bytes="40 kB"),
-        link_of(one_way_delay="10 ms"),
+        of(duration=None, bytes="40 kB"),
+        of(one_way_delay="10 ms"),
         FASTER,
     ),
-    Case("start, 1.2 s", "slow start", LONG | transfer_of(duration="1.2 s"), transfer_of(initial_window=300), LARGER),
-    Case("pacing, 30 Mbit/s", "pacing", transfer_of(pacing="30 Mbit/s"), transfer_of(pacing=None), LARGER),
-    Case(
-        "pacing, four streams", "pacing", transfer_of(pacing="10 Mbit/s", streams=4), transfer_of(pacing=None), FASTER
-    ),
-    Case(
-        "pacing, BBR",
-        "pacing",
-        transfer_of(pacing="30 Mbit/s", congestion_control="bbr"),
-        transfer_of(pacing=None),
-        FASTER,
-    ),
+    Case("start, 1.2 s", "slow start", LONG | of(duration="1.2 s"), of(initial_window=300), LARGER),
+    Case("pacing, 30 Mbit/s", "pacing", of(pacing="30 Mbit/s"), of(pacing=None), LARGER),
+    Case("pacing, four streams", "pacing", of(pacing="10 Mbit/s", streams=4), of(pacing=None), FASTER),
+    Case("pacing, BBR", "pacing", of(pacing="30 Mbit/s", congestion_control="bbr"), of(pacing=None), FASTER),
     Case(
         "bus of the sender",
         "bus",
@@ -229,9 +192,12 @@ PATHS = [
     Case(
         "marks",
         "congestion window",
-        link_of(discipline={"codel": {"target": "1 ms", "interval": "10 ms", "ecn": True}})
-        | transfer_of(ecn=True, congestion_control="reno"),
-        link_of(discipline=None),
+        of(
+            discipline={"codel": {"target": "1 ms", "interval": "10 ms", "ecn": True}},
+            ecn=True,
+            congestion_control="reno",
+        ),
+        of(discipline=None),
         LARGER,
     ),
     # --- cuts ---
@@ -267,14 +233,7 @@ def two_flows(near: Change, far: Change, edges: dict[int, Change] | None = None)
 # How two Reno flows share a drop-tail queue is one pattern of drops: any change gives another one.
 NETWORKS = [
     Case("share, two CUBIC", "shared line", two_flows({}, {}), {"flows": [NEAR]}, LARGER, "near"),
-    Case(
-        "share, Reno",
-        "shared line",
-        two_flows({"congestion_control": "reno"}, {"congestion_control": "reno"}),
-        {"flows": [NEAR]},
-        None,
-        "near",
-    ),
+    Case("share, Reno", "shared line", two_flows(RENO, RENO), {"flows": [NEAR]}, None, "near"),
     Case(
         "share, the longer of two",
         "shared line",
@@ -283,14 +242,7 @@ NETWORKS = [
         LARGER,
         "far",
     ),
-    Case(
-        "share, BBR beside CUBIC",
-        "shared line",
-        two_flows({"congestion_control": "bbr"}, {}),
-        {"flows": [NEAR]},
-        LARGER,
-        "near",
-    ),
+    Case("share, BBR beside CUBIC", "shared line", two_flows(BBR, {}), {"flows": [NEAR]}, LARGER, "near"),
     Case(
         "share, FQ-CoDel",
         "shared line",

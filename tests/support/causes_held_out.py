@@ -5,128 +5,96 @@ It told 44 of 47 as they were labelled then; three labels were wrong, and have t
 
 from __future__ import annotations
 
-from tests.support.causes import (
-    CLEAN,
-    FAR,
-    FASTER,
-    LARGER,
-    LONG,
-    NEAR,
-    QUIET,
-    Case,
-    event_of,
-    link_of,
-    transfer_of,
-    two_flows,
-)
+from tests.support.causes import CLEAN, FAR, FASTER, LARGER, LONG, NEAR, QUIET, Case, event_of, of, two_flows
 
 HELD_OUT = [
     Case(
         "line, 35 Mbit/s over 122 ms",
         "line rate",
-        link_of(line_rate="35 Mbit/s", one_way_delay="56 ms", queue="1.5 BDP"),
-        link_of(line_rate="70 Mbit/s"),
+        of(line_rate="35 Mbit/s", one_way_delay="56 ms", queue="1.5 BDP"),
+        of(line_rate="70 Mbit/s"),
         LARGER,
     ),
     Case(
         "line, 400 Mbit/s, H-TCP",
         "line rate",
-        link_of(line_rate="400 Mbit/s") | transfer_of(congestion_control="htcp"),
-        link_of(line_rate="800 Mbit/s"),
+        of(line_rate="400 Mbit/s", congestion_control="htcp"),
+        of(line_rate="800 Mbit/s"),
         LARGER,
     ),
     Case(
-        "line, 30 Mbit/s for a time",
-        "line rate",
-        event_of("8 s", line_rate="30 Mbit/s", **{"for": "15 s"}),
-        QUIET,
-        LARGER,
+        "line, 30 Mbit/s for a time", "line rate", event_of("8 s", line_rate="30 Mbit/s", lasts="15 s"), QUIET, LARGER
     ),
-    Case(
-        "line, FQ-PIE", "line rate", link_of(discipline="fq_pie", one_way_delay="1 ms"), FASTER, LARGER, worlds=("emu",)
-    ),
-    Case(
-        "window, 500 kB over 170 ms",
-        "window",
-        link_of(one_way_delay="80 ms") | transfer_of(window="500 kB"),
-        LARGER,
-        FASTER,
-    ),
+    Case("line, FQ-PIE", "line rate", of(discipline="fq_pie", one_way_delay="1 ms"), FASTER, LARGER, worlds=("emu",)),
+    Case("window, 500 kB over 170 ms", "window", of(one_way_delay="80 ms", window="500 kB"), LARGER, FASTER),
     Case(
         "window, three streams of Reno",
         "window",
-        transfer_of(window="75 kB", streams=3, congestion_control="reno"),
+        of(window="75 kB", streams=3, congestion_control="reno"),
         LARGER,
         FASTER,
     ),
     Case(
         "window, longer from 10 s on",
         "window",
-        transfer_of(window="1 MB") | event_of("9 s", one_way_delay="170 ms", **{"for": "31 s"}),
+        of(window="1 MB") | event_of("9 s", one_way_delay="170 ms", lasts="31 s"),
         LARGER,
         FASTER,
     ),
-    Case("loss 0.4 %, 30 ms", "loss", link_of(loss="0.4 %", one_way_delay="10 ms"), CLEAN, LARGER),
+    Case("loss 0.4 %, 30 ms", "loss", of(loss="0.4 %", one_way_delay="10 ms"), CLEAN, LARGER),
     Case(
         "loss 3 %, Reno, 20 Mbit/s",
         "loss",
-        link_of(loss="3 %", line_rate="20 Mbit/s") | transfer_of(congestion_control="reno"),
+        of(loss="3 %", line_rate="20 Mbit/s", congestion_control="reno"),
         CLEAN,
         LARGER,
     ),
     Case(
         "loss 0.05 %, Reno, 200 ms",
         "loss",
-        {"link": LONG["link"] | {"loss": "0.05 %"}} | transfer_of(congestion_control="reno"),
+        {"link": LONG["link"] | {"loss": "0.05 %"}} | of(congestion_control="reno"),
         CLEAN,
         FASTER,
     ),
-    Case("loss 3 %, BBR", "loss", link_of(loss="3 %") | transfer_of(congestion_control="bbr"), CLEAN, LARGER),
-    Case("corruption 2 %", "loss", link_of(corrupt="2 %"), CLEAN, FASTER),
-    Case(
-        "loss, 12 kB of queue, Reno",
-        "loss",
-        link_of(queue="12 kB") | transfer_of(congestion_control="reno"),
-        link_of(queue="1 BDP"),
-        LARGER,
-    ),
+    Case("loss 3 %, BBR", "loss", of(loss="3 %", congestion_control="bbr"), CLEAN, LARGER),
+    Case("corruption 2 %", "loss", of(corrupt="2 %"), CLEAN, FASTER),
+    Case("loss, 12 kB of queue, Reno", "loss", of(queue="12 kB", congestion_control="reno"), of(queue="1 BDP"), LARGER),
     # Linux learned how far (RFC 8985): its window was held down for 6 s, and the judged time is that of a full line.
-    Case("reordering 2 %, Linux", "line rate", link_of(reorder="2 %"), FASTER, LARGER, worlds=("emu",)),
-    Case(
-        "duplicates 15 %, four streams", "duplicates", link_of(duplicate="15 %") | transfer_of(streams=4), CLEAN, LARGER
-    ),
+    Case("reordering 2 %, Linux", "line rate", of(reorder="2 %"), FASTER, LARGER, worlds=("emu",)),
+    Case("duplicates 15 %, four streams", "duplicates", of(duplicate="15 %", streams=4), CLEAN, LARGER),
     Case(
         "probing, BBR, 80 Mbit/s",
         "RTT probing",
-        link_of(line_rate="80 Mbit/s", one_way_delay="10 ms") | transfer_of(congestion_control="bbr", duration="45 s"),
-        transfer_of(congestion_control="cubic"),
+        of(line_rate="80 Mbit/s", one_way_delay="10 ms", congestion_control="bbr", duration="45 s"),
+        of(congestion_control="cubic"),
         LARGER,
     ),
     Case(
         "start, 0.9 s of 200 Mbit/s",
         "slow start",
-        {"link": LONG["link"] | {"line_rate": "200 Mbit/s"}} | transfer_of(duration="0.9 s"),
-        transfer_of(initial_window=300),
+        {"link": LONG["link"] | {"line_rate": "200 Mbit/s"}} | of(duration="0.9 s"),
+        of(initial_window=300),
         LARGER,
     ),
     Case(
         "pacing, 5 Mbit/s of Reno, few losses",
         "pacing",
-        transfer_of(pacing="5 Mbit/s", congestion_control="reno") | link_of(loss="0.01 %"),
-        transfer_of(pacing=None),
+        of(pacing="5 Mbit/s", congestion_control="reno", loss="0.01 %"),
+        of(pacing=None),
         CLEAN,
     ),
+    # labelled "bus" at first; it fills that but for its looks
     Case(
         "bus of the sender, BBR",
-        "RTT probing",  # labelled "bus" at first; it fills that but for its looks
-        {"hosts": {"a": {"bus": {"rate": "70 Mbit/s"}}}} | transfer_of(congestion_control="bbr"),
+        "RTT probing",
+        {"hosts": {"a": {"bus": {"rate": "70 Mbit/s"}}}} | of(congestion_control="bbr"),
         {"hosts": {"a": {"bus": None}}},
         FASTER,
     ),
     Case(
         "acknowledgments of Reno",
         "ack path",
-        {"back": {"line_rate": "200 kbit/s", "queue": "8 kB"}} | transfer_of(congestion_control="reno"),
+        {"back": {"line_rate": "200 kbit/s", "queue": "8 kB"}} | of(congestion_control="reno"),
         {"back": {"line_rate": "10 Mbit/s"}},
         LARGER,
     ),
@@ -150,7 +118,7 @@ HELD_OUT = [
     Case(
         "background of 60 Mbit/s",
         "shared line",
-        event_of("1 s", background="60 Mbit/s", **{"for": "38 s", "from": "r", "to": "s", "between": None}),
+        event_of("1 s", background="60 Mbit/s", lasts="38 s", **{"from": "r", "to": "s", "between": None}),
         QUIET,
         LARGER,
     ),

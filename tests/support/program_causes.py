@@ -8,19 +8,7 @@ from pathlib import Path
 
 import landspeed as ls
 from landspeed.judge.sockets.socket_limits import Bound
-from tests.support.causes import (
-    EDGES,
-    FAR,
-    LONG,
-    NEAR,
-    Case,
-    Change,
-    content,
-    event_of,
-    link_of,
-    transfer_of,
-    two_flows,
-)
+from tests.support.causes import EDGES, FAR, LONG, NEAR, Case, Change, content, event_of, of, two_flows
 from tests.support.places import PROGRAMS
 
 BULK = [sys.executable, "-S", str(PROGRAMS / "bulk_program.py")]
@@ -76,32 +64,30 @@ PROGRAM_CASES = [
     ProgramCase("send buffer of 100 kB", "send buffer", client=("--sndbuf", "100000")),
     ProgramCase("a slow reader", "receiver", server=("--read-rate", "1000000")),
     ProgramCase("pauses", "application", client=("--pause", "0.5", "--piece", "500000")),
-    ProgramCase(
-        "pauses, few losses", "application", link_of(loss="0.01 %"), client=("--pause", "0.4", "--piece", "300000")
-    ),
+    ProgramCase("pauses, few losses", "application", of(loss="0.01 %"), client=("--pause", "0.4", "--piece", "300000")),
     ProgramCase("a window of 100 kB", "application window", own=("--window", "100000", "--bytes", "6000000")),
     ProgramCase(
         "a window of 200 kB, few losses",
         "application window",
-        link_of(loss="0.005 %"),
+        of(loss="0.005 %"),
         own=("--window", "200000", "--bytes", "20000000"),
     ),
     ProgramCase("40 round trips", "round trips", own=("--turns", "40"), way=("b", "a"), down=True),
-    ProgramCase("loss 1 %", "loss", link_of(loss="1 %")),
-    ProgramCase("loss 0.1 %", "loss", link_of(loss="0.1 %")),
+    ProgramCase("loss 1 %", "loss", of(loss="1 %")),
+    ProgramCase("loss 0.1 %", "loss", of(loss="0.1 %")),
     ProgramCase(
         "loss 0.1 %, Reno, four connections",
         "loss",
-        link_of(loss="0.3 %") | transfer_of(congestion_control="reno"),
+        of(loss="0.3 %", congestion_control="reno"),
         client=("--streams", "2"),
     ),
-    ProgramCase("corruption 0.5 %", "loss", link_of(corrupt="0.5 %")),
-    ProgramCase("a short queue", "loss", link_of(queue="20 kB")),
+    ProgramCase("corruption 0.5 %", "loss", of(corrupt="0.5 %")),
+    ProgramCase("a short queue", "loss", of(queue="20 kB")),
     ProgramCase("start, 400 kB", "slow start", LONG, client=("--bytes", "400000")),
     ProgramCase("acknowledgments", "ack path", {"back": {"line_rate": "300 kbit/s", "queue": "10 kB"}}),
     ProgramCase("a cut of 7 s", "outage", event_of("11 s", down="7 s")),
     ProgramCase(
-        "a policer", "token bucket", link_of(discipline={"tbf": {"rate": "50 Mbit/s", "burst": "50 kB"}}, queue="15 kB")
+        "a policer", "token bucket", of(discipline={"tbf": {"rate": "50 Mbit/s", "burst": "50 kB"}}, queue="15 kB")
     ),
     ProgramCase("share, two programs", "shared line", two_flows({}, {}), way=NET, beside=BESIDE),
     ProgramCase(

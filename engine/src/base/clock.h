@@ -1,6 +1,5 @@
 /* The two clocks of the engine, in nanoseconds. */
-#ifndef LANDSPEED_BASE_CLOCK_H
-#define LANDSPEED_BASE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void clock_name(char *name, size_t size);
  * with LANDSPEED_WHOLE_SECOND=1, the third with 3. In virtual time what comes before, the loading
  * of libraries too, takes a little more or less in each place. */
 void clock_wait_if_asked(void);
-
-#endif

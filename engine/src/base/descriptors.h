@@ -1,6 +1,5 @@
 /* How many descriptors this process may have, and who may have how many of them. */
-#ifndef LANDSPEED_BASE_DESCRIPTORS_H
-#define LANDSPEED_BASE_DESCRIPTORS_H
+#pragma once
 
 /*
  * As many as the hard limit allows: the soft one is low for programs that call select(2), and no
@@ -20,5 +19,3 @@ unsigned descriptors_for_streams(unsigned sessions);
 /* Of a session: files that wait for the disk; each has two or three, and the streams as many again.
  */
 unsigned descriptors_for_files(void);
-
-#endif

@@ -1,10 +1,7 @@
 /* Exit statuses besides 0: done. */
-#ifndef LANDSPEED_BASE_EXITS_H
-#define LANDSPEED_BASE_EXITS_H
+#pragma once
 
 #define EXIT_FAILED 1
 #define EXIT_USAGE  2
 /* Of a session's process only: the server's signal cut it short. */
 #define EXIT_INTERRUPTED 3
-
-#endif

@@ -1,6 +1,5 @@
 /* One line of text that says what went wrong and what would be right. */
-#ifndef LANDSPEED_BASE_FAILURE_H
-#define LANDSPEED_BASE_FAILURE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ int failure_set(struct failure *failure, const char *format, ...)
 /* As failure_set, with ": " and the text of `error` (an errno, positive) appended. */
 int failure_set_errno(struct failure *failure, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -1,6 +1,5 @@
 /* The barrier: every thread waits here until the transfer starts or is called off. */
-#ifndef LANDSPEED_BASE_GATE_H
-#define LANDSPEED_BASE_GATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ bool gate_wait(struct gate *gate, uint64_t *start_ns);
 bool gate_sleep_until(struct gate *gate, uint64_t at_ns);
 /* 0 while closed. */
 uint64_t gate_start_ns(struct gate *gate);
-
-#endif

@@ -1,6 +1,5 @@
 /* Bytes as text: lower-case hexadecimal digits. */
-#ifndef LANDSPEED_BASE_HEX_H
-#define LANDSPEED_BASE_HEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@
 void hex_encode(const uint8_t *bytes, size_t count, char *hex);
 /* False when the text is not exactly 2 * count lower-case digits. */
 bool hex_decode(const char *hex, uint8_t *bytes, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* What cJSON lacks: exact 64-bit integers, and one place that deals with memory running out. */
-#ifndef LANDSPEED_BASE_JSON_H
-#define LANDSPEED_BASE_JSON_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ cJSON *json_parse(const char *text, size_t length);
 /* Unformatted text; the caller frees it. */
 char *json_print(const cJSON *object);
 char *json_print_pretty(const cJSON *object);
-
-#endif

@@ -1,8 +1,5 @@
 /* How much there may be of something, for all rooms. */
-#ifndef LANDSPEED_BASE_LIMITS_H
-#define LANDSPEED_BASE_LIMITS_H
+#pragma once
 
 /* Data connections of one session. */
 #define STREAMS_LIMIT 128
-
-#endif

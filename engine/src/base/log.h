@@ -1,6 +1,5 @@
 /* What a server says: lines for people, or a JSON object per line (--log json). */
-#ifndef LANDSPEED_BASE_LOG_H
-#define LANDSPEED_BASE_LOG_H
+#pragma once
 
 #include "base/json.h"
 
@@ -13,5 +12,3 @@ bool log_is_json(void);
 /* Deletes `fields` (NULL: none), which the JSON line has beside time, event, pid and message. */
 void log_event(const char *event, cJSON *fields, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

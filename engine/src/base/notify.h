@@ -3,8 +3,7 @@
  * variables. By hand: libsystemd would be a dependency of every guest and host for these sixty
  * lines.
  */
-#ifndef LANDSPEED_BASE_NOTIFY_H
-#define LANDSPEED_BASE_NOTIFY_H
+#pragma once
 
 #include "base/failure.h"
 
@@ -12,5 +11,3 @@
 void notify_send(const char *state);
 /* The listening socket that the service manager passed, -1 for none, -2 with the failure set. */
 int notify_listener(struct failure *failure);
-
-#endif

@@ -1,6 +1,5 @@
 /* What C lacks of arithmetic. */
-#ifndef LANDSPEED_BASE_NUMBER_H
-#define LANDSPEED_BASE_NUMBER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ static inline uint64_t number_above(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
-
-#endif

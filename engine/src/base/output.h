@@ -1,6 +1,5 @@
 /* Where results go: a file that is never half written, or standard output. */
-#ifndef LANDSPEED_BASE_OUTPUT_H
-#define LANDSPEED_BASE_OUTPUT_H
+#pragma once
 
 #include "base/failure.h"
 #include "base/json.h"
@@ -12,5 +11,3 @@ int output_write(const char *path, const cJSON *object, struct failure *failure)
 
 /* One line for people, on standard error. */
 void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

@@ -1,6 +1,5 @@
 /* Whole reads and writes at a place in a file, whatever signals come. */
-#ifndef LANDSPEED_BASE_AT_H
-#define LANDSPEED_BASE_AT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ int pwrite_all(int fd, const uint8_t *bytes, size_t count, uint64_t offset);
  * errno. Direct I/O asks for whole blocks, of which a file's last one comes short.
  */
 ssize_t pread_all(int fd, uint8_t *bytes, size_t wanted, size_t asked, uint64_t offset);
-
-#endif

@@ -1,6 +1,5 @@
 /* Text to numbers with units; each returns false and leaves *value alone when the text is wrong. */
-#ifndef LANDSPEED_BASE_QUANTITY_H
-#define LANDSPEED_BASE_QUANTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ bool quantity_parse_duration(const char *text, uint64_t *ns);
 
 /* Rate in bit/s: 1000000000, 1G, 1Gbit/s. */
 bool quantity_parse_rate(const char *text, uint64_t *bits_per_second);
-
-#endif

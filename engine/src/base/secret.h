@@ -1,6 +1,5 @@
 /* Memory for keys. */
-#ifndef LANDSPEED_BASE_SECRET_H
-#define LANDSPEED_BASE_SECRET_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ void *secret_create(size_t bytes);
 void secret_inherit(void *secret, size_t bytes);
 /* Wipes and frees; NULL is nothing. */
 void secret_destroy(void *secret);
-
-#endif

@@ -1,6 +1,5 @@
 /* Text of a peer, before it goes to a terminal, a log or a reader of JSON. */
-#ifndef LANDSPEED_BASE_HARMLESS_H
-#define LANDSPEED_BASE_HARMLESS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ void text_sanitize(char *text);
 /* Length of the UTF-8 character that begins there (RFC 3629) if it is one that may be shown, else
  * 0. */
 size_t text_character(const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Processor time of this process, and what it may do. */
-#ifndef LANDSPEED_BASE_USAGE_H
-#define LANDSPEED_BASE_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ struct cpu_usage cpu_usage_since(const struct cpu_usage *start);
 
 /* Has this process the capability (CAP_... of linux/capability.h) now? */
 bool process_may(unsigned capability);
-
-#endif

@@ -1,6 +1,5 @@
 /* Waits for signals, a deadline and sockets at once; the timer is exact to the nanosecond. */
-#ifndef LANDSPEED_BASE_WAITER_H
-#define LANDSPEED_BASE_WAITER_H
+#pragma once
 
 #include "base/failure.h"
 #include "base/limits.h"
@@ -64,5 +63,3 @@ int waiter_follow(struct waiter *waiter, const struct waiter_turn *turns, size_t
 int waiter_take_signal(struct waiter *waiter);
 
 const char *signal_name(int number);
-
-#endif

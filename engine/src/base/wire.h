@@ -1,6 +1,5 @@
 /* Integers as they travel and lie on disk: big-endian. Each returns where the next one begins. */
-#ifndef LANDSPEED_BASE_WIRE_H
-#define LANDSPEED_BASE_WIRE_H
+#pragma once
 
 #include <endian.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ static inline const uint8_t *wire_get_u64(const uint8_t *at, uint64_t *value)
 	*value = be64toh(*value);
 	return at + sizeof(*value);
 }
-
-#endif

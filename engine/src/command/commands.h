@@ -1,6 +1,5 @@
 /* The subcommands; each returns the exit status (base/exits.h). */
-#ifndef LANDSPEED_COMMAND_COMMANDS_H
-#define LANDSPEED_COMMAND_COMMANDS_H
+#pragma once
 
 #include "base/exits.h"
 
@@ -11,5 +10,3 @@ int round_trips_main(int argc, char **argv);
 int datagrams_main(int argc, char **argv);
 int third_party_main(int argc, char **argv);
 int key_main(int argc, char **argv);
-
-#endif

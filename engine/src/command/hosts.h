@@ -3,8 +3,7 @@
  * each by a fork, which takes a tenth of what an exec takes where page faults are dear (a guest of
  * User-Mode Linux). It is no command for people: stdin is a socket of whole messages.
  */
-#ifndef LANDSPEED_COMMAND_HOSTS_H
-#define LANDSPEED_COMMAND_HOSTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@
  * that process, with its own words; false when there are no more messages, with the exit status.
  */
 bool hosts_follow(int *argc, char ***argv, int *status);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a server lets clients have. Pure: no I/O, no clock. */
-#ifndef LANDSPEED_CONTROL_ADMISSION_H
-#define LANDSPEED_CONTROL_ADMISSION_H
+#pragma once
 
 #include "control/request.h"
 
@@ -53,5 +52,3 @@ int admission_over(const struct admission *admission, struct failure *failure);
 uint64_t admission_pacing_bps(const struct admission *admission, unsigned streams);
 /* "discard,memory": which modes; false when one is unknown. */
 bool admission_modes_parse(const char *text, unsigned *modes);
-
-#endif

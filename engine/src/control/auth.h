@@ -18,8 +18,7 @@
  * are if asked for (protect.h). Where neither side has a key, the greeting alone opens the
  * connection.
  */
-#ifndef LANDSPEED_CONTROL_AUTH_H
-#define LANDSPEED_CONTROL_AUTH_H
+#pragma once
 
 #include "control/hello.h"
 #include "control/key.h"
@@ -80,5 +79,3 @@ void auth_channel_tag(struct auth_channel *channel, const void *bytes, size_t le
 /* Whether the tag is that of the next frame to come; takes the same time wherever it differs. */
 bool auth_channel_check(struct auth_channel *channel, const void *bytes, size_t length,
 			const uint8_t tag[AUTH_TAG_BYTES]);
-
-#endif

@@ -2,8 +2,7 @@
  * Between the server's loop and the process of a session: the one hands over the data connections
  * that say they are of the session, the other says how far it is. Its end is the end of either.
  */
-#ifndef LANDSPEED_CONTROL_CHANNEL_H
-#define LANDSPEED_CONTROL_CHANNEL_H
+#pragma once
 
 #include "base/failure.h"
 #include "control/hello.h"
@@ -34,5 +33,3 @@ int channel_hear(int channel);
 bool channel_give(int channel, int fd, const struct handover *handover);
 /* A connection of the caller's, which does not block; -1 with errno, EPIPE when none will come. */
 int channel_take(int channel, struct handover *handover);
-
-#endif

@@ -1,6 +1,5 @@
 /* The control connection: whole messages over one TCP socket that never blocks. */
-#ifndef LANDSPEED_CONTROL_CONTROL_H
-#define LANDSPEED_CONTROL_CONTROL_H
+#pragma once
 
 #include "base/failure.h"
 #include "control/auth.h"
@@ -55,5 +54,3 @@ int control_send(struct control *control, cJSON *message, struct failure *failur
 /* Call when the socket is readable, until it says CONTROL_PENDING. */
 enum control_status control_take(struct control *control, cJSON **message, enum message_type *type,
 				 struct failure *failure);
-
-#endif

@@ -1,6 +1,5 @@
 /* A client's way to the server: the first of its addresses that answers. */
-#ifndef LANDSPEED_CONTROL_DIAL_H
-#define LANDSPEED_CONTROL_DIAL_H
+#pragma once
 
 #include "base/waiter.h"
 #include "control/control.h"
@@ -17,5 +16,3 @@ struct dial {
 /* NULL with the failure set. *signal is the signal that ended the waiting, or 0. */
 struct control *control_dial(struct waiter *waiter, const struct dial *dial, int *signal,
 			     struct failure *failure);
-
-#endif

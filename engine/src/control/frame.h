@@ -2,8 +2,7 @@
  * Frames of the control connection: 4-byte big-endian length, then that many bytes of JSON.
  * The decoder does no I/O, so that it can be tested and fuzzed alone.
  */
-#ifndef LANDSPEED_CONTROL_FRAME_H
-#define LANDSPEED_CONTROL_FRAME_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ int frame_decoder_next(struct frame_decoder *decoder, char **payload, size_t *le
 
 /* A whole frame in *frame (the caller frees it). 0, -EMSGSIZE or -ENOMEM. */
 int frame_encode(const char *payload, size_t length, uint8_t **frame, size_t *frame_length);
-
-#endif

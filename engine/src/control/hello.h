@@ -14,8 +14,7 @@
  * without one it is the grant's token, which travels in clear. What follows on the connection is
  * neither tagged nor encrypted.
  */
-#ifndef LANDSPEED_CONTROL_HELLO_H
-#define LANDSPEED_CONTROL_HELLO_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -52,5 +51,3 @@ bool hello_check(const struct hello *hello, const uint8_t secret[SECRET_BYTES],
 void hello_encode(const struct hello *hello, uint8_t bytes[HELLO_BYTES]);
 /* False when the bytes are not a hello of this protocol version. */
 bool hello_decode(const uint8_t bytes[HELLO_BYTES], struct hello *hello);
-
-#endif

@@ -1,6 +1,5 @@
 /* The pre-shared key: 32 random bytes, in a file as 64 hexadecimal digits. */
-#ifndef LANDSPEED_CONTROL_KEY_H
-#define LANDSPEED_CONTROL_KEY_H
+#pragma once
 
 #include "base/failure.h"
 
@@ -23,5 +22,3 @@ struct key *key_read(const char *path, struct failure *failure);
 int key_write(const char *path, struct failure *failure);
 /* Wipes and frees it; NULL is nothing. */
 void key_forget(struct key *key);
-
-#endif

@@ -1,6 +1,5 @@
 /* The messages of the control connection: JSON objects with "protocol" and "type". */
-#ifndef LANDSPEED_CONTROL_MESSAGE_H
-#define LANDSPEED_CONTROL_MESSAGE_H
+#pragma once
 
 #include "base/failure.h"
 #include "base/json.h"
@@ -59,5 +58,3 @@ cJSON *queued_encode(uint64_t place);
 cJSON *error_encode(const char *text);
 /* The peer's own words, cut. */
 void error_decode(const cJSON *message, char *text, size_t size);
-
-#endif

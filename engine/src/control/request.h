@@ -1,6 +1,5 @@
 /* What a client asks of a server: the message `request`. */
-#ifndef LANDSPEED_CONTROL_REQUEST_H
-#define LANDSPEED_CONTROL_REQUEST_H
+#pragma once
 
 #include "control/message.h"
 #include "control/send_settings.h"
@@ -70,5 +69,3 @@ unsigned request_connections(const struct request *request);
 unsigned request_reverse_first(const struct request *request);
 bool request_client_sends(const struct request *request);
 bool request_server_sends(const struct request *request);
-
-#endif

@@ -1,6 +1,5 @@
 /* How a server shall send, as the client asks it: what `send` takes as options of its own host. */
-#ifndef LANDSPEED_CONTROL_WISHES_H
-#define LANDSPEED_CONTROL_WISHES_H
+#pragma once
 
 #include "base/failure.h"
 #include "base/json.h"
@@ -27,5 +26,3 @@ cJSON *send_settings_encode(const struct send_settings *settings);
 /* NULL, where nothing is wished: the defaults. -1 with the failure set. */
 int send_settings_decode(const cJSON *object, struct send_settings *settings,
 			 struct failure *failure);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the handshakes of both ends have in common. */
-#ifndef LANDSPEED_CONTROL_SESSION_H
-#define LANDSPEED_CONTROL_SESSION_H
+#pragma once
 
 #include "base/waiter.h"
 #include "control/control.h"
@@ -31,5 +30,3 @@ int session_send(struct control *control, cJSON *message, struct failure *failur
 
 /* The failure for a message that does not belong here; deletes the message. */
 int session_refuse(cJSON *message, enum message_type type, struct failure *failure);
-
-#endif

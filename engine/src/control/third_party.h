@@ -1,6 +1,5 @@
 /* "Host A, send to host B": what crosses the control connection for it. */
-#ifndef LANDSPEED_CONTROL_THIRD_PARTY_H
-#define LANDSPEED_CONTROL_THIRD_PARTY_H
+#pragma once
 
 #include "control/message.h"
 
@@ -28,5 +27,3 @@ struct third_party {
 cJSON *third_party_encode(const struct third_party *order);
 int third_party_decode(const cJSON *message, const struct third_party_option *known,
 		       struct third_party *order, struct failure *failure);
-
-#endif

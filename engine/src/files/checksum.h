@@ -3,8 +3,7 @@
  * distributions that we support all have it (BLAKE3's C library is in none of the older ones). It
  * finds every error that is not made on purpose; against forgery only authentication helps.
  */
-#ifndef LANDSPEED_FILES_CHECKSUM_H
-#define LANDSPEED_FILES_CHECKSUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ struct checksum checksum_of_zeros(size_t count);
 bool checksum_equal(const struct checksum *a, const struct checksum *b);
 /* Guards headers and journal entries. */
 uint64_t checksum_short(const void *bytes, size_t count, uint64_t seed);
-
-#endif

@@ -1,6 +1,5 @@
 /* Whether a file is read or written past the page cache (O_DIRECT). */
-#ifndef LANDSPEED_FILES_DIRECT_H
-#define LANDSPEED_FILES_DIRECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ bool direct_policy_parse(const char *name, enum direct_policy *policy);
  * already (looked up with RWF_NOWAIT).
  */
 bool direct_apply(int fd, uint64_t file_size, enum direct_policy policy, bool for_reading);
-
-#endif

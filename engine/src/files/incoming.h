@@ -1,6 +1,5 @@
 /* One file at the receiver; no locks in here, store.c has them. */
-#ifndef LANDSPEED_FILES_INCOMING_H
-#define LANDSPEED_FILES_INCOMING_H
+#pragma once
 
 #include "files/direct.h"
 #include "files/journal.h"
@@ -67,5 +66,3 @@ int incoming_finish(struct incoming *incoming, bool sync);
 
 bool incoming_has(const struct incoming *incoming, uint32_t block);
 void incoming_mark(struct incoming *incoming, uint32_t block);
-
-#endif

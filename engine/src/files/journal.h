@@ -4,8 +4,7 @@
  * (prove.c), so that a power failure which lost data but not the claim costs that block only. That
  * is why nothing is flushed during a transfer.
  */
-#ifndef LANDSPEED_FILES_JOURNAL_H
-#define LANDSPEED_FILES_JOURNAL_H
+#pragma once
 
 #include "files/checksum.h"
 #include "files/list.h"
@@ -67,5 +66,3 @@ bool journal_claim_at(const struct journal *journal, uint64_t number, struct jou
 /* From any thread. 0, or a positive errno. */
 int journal_append(struct journal *journal, const struct journal_claim *claim);
 void journal_close(struct journal *journal);
-
-#endif

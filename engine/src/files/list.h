@@ -1,6 +1,5 @@
 /* The list of what is to be transferred: entries with paths, sizes, modes and times. */
-#ifndef LANDSPEED_FILES_LIST_H
-#define LANDSPEED_FILES_LIST_H
+#pragma once
 
 #include "base/failure.h"
 
@@ -62,5 +61,3 @@ void file_entry_clear(struct file_entry *entry);
 
 /* The path as valid UTF-8 for people and JSON: odd bytes become \xNN, a backslash is doubled. */
 void file_path_text(const char *path, char *text, size_t size);
-
-#endif

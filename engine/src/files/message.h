@@ -1,6 +1,5 @@
 /* The control messages of a file transfer, from the receiver to the sender. */
-#ifndef LANDSPEED_FILES_MESSAGE_H
-#define LANDSPEED_FILES_MESSAGE_H
+#pragma once
 
 #include "base/failure.h"
 #include "base/json.h"
@@ -66,5 +65,3 @@ struct progress {
 
 cJSON *progress_encode(const struct progress *progress);
 int progress_decode(const cJSON *message, struct progress *progress, struct failure *failure);
-
-#endif

@@ -2,8 +2,7 @@
  * What travels on a data connection of a file transfer: records of a header and, for some, a
  * payload. The codec does no I/O.
  */
-#ifndef LANDSPEED_FILES_RECORD_H
-#define LANDSPEED_FILES_RECORD_H
+#pragma once
 
 #include "base/failure.h"
 #include "files/checksum.h"
@@ -37,5 +36,3 @@ int record_decode(const uint8_t bytes[RECORD_BYTES], struct record *record,
 		  struct failure *failure);
 /* Bytes that follow the header. */
 uint32_t record_payload(const struct record *record);
-
-#endif

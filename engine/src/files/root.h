@@ -4,8 +4,7 @@
  * directory is done with one name relative to its open descriptor. So a link that is planted
  * meanwhile is an error or is replaced, and is never followed.
  */
-#ifndef LANDSPEED_FILES_ROOT_H
-#define LANDSPEED_FILES_ROOT_H
+#pragma once
 
 #include "base/failure.h"
 #include "files/list.h"
@@ -54,5 +53,3 @@ struct partial_names {
 };
 
 void partial_names_make(const char *name, struct partial_names *names);
-
-#endif

@@ -5,8 +5,7 @@
  * the file is compared with what the list said, so that a set of blocks that is whole is one
  * version of the file.
  */
-#ifndef LANDSPEED_FILES_SOURCE_H
-#define LANDSPEED_FILES_SOURCE_H
+#pragma once
 
 #include "files/direct.h"
 #include "files/walk.h"
@@ -26,5 +25,3 @@ void file_source_close(struct file_source *source);
 /* *zero: a hole, and the buffer is as it was. The buffer is aligned and takes a whole block. */
 int file_source_read(const struct file_source *source, const struct outgoing *outgoing,
 		     uint32_t block, void *buffer, bool *zero, struct failure *failure);
-
-#endif

@@ -3,8 +3,7 @@
  * from any thread; finishing (flush, mode, times, rename) has threads of its own, so that a slow
  * disk cache does not stop a stream.
  */
-#ifndef LANDSPEED_FILES_STORE_H
-#define LANDSPEED_FILES_STORE_H
+#pragma once
 
 #include "base/failure.h"
 #include "base/json.h"
@@ -88,5 +87,3 @@ void store_times(struct store *store, uint64_t *written_ns, uint64_t *durable_ns
 cJSON *store_outcomes(struct store *store, unsigned limit, uint64_t *left_out);
 /* Faulty blocks, where they were; the first 100. */
 cJSON *store_faults(struct store *store);
-
-#endif

@@ -1,6 +1,5 @@
 /* The inside of the receiver's store: shared by store*.c and finish.c only. */
-#ifndef LANDSPEED_FILES_STORE_INSIDE_H
-#define LANDSPEED_FILES_STORE_INSIDE_H
+#pragma once
 
 #include "files/incoming.h"
 #include "files/store.h"
@@ -106,5 +105,3 @@ void finishers_await(struct store *store);
 void finishers_stop(struct store *store);
 /* Links, then modes, times and flushes of the directories; 0, or the errno of the last flush. */
 int store_finish_rest(struct store *store);
-
-#endif

@@ -1,6 +1,5 @@
 /* The threads of a file transfer's data connections, for streams_work(). */
-#ifndef LANDSPEED_FILES_STREAM_H
-#define LANDSPEED_FILES_STREAM_H
+#pragma once
 
 #include "files/store.h"
 #include "files/work.h"
@@ -26,5 +25,3 @@ struct files_receiving {
 /* `context` is one of the above; each returns 0 or an errno. */
 int files_stream_send(struct stream *stream, void *context);
 int files_stream_receive(struct stream *stream, void *context);
-
-#endif

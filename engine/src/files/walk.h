@@ -1,6 +1,5 @@
 /* What PATH... on the command line stand for. */
-#ifndef LANDSPEED_FILES_WALK_H
-#define LANDSPEED_FILES_WALK_H
+#pragma once
 
 #include "base/json.h"
 #include "files/list.h"
@@ -54,5 +53,3 @@ int file_set_fill_below(struct file_set *set, const struct walk_watch *watch, in
 void file_set_clear(struct file_set *set);
 /* Where a file lies; false when that is too long. */
 bool outgoing_source(const struct outgoing *outgoing, char *path, size_t size);
-
-#endif

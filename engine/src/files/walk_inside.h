@@ -1,6 +1,5 @@
 /* How a set of files grows: shared by walk.c and walk_below.c only. */
-#ifndef LANDSPEED_FILES_WALK_INSIDE_H
-#define LANDSPEED_FILES_WALK_INSIDE_H
+#pragma once
 
 #include "files/walk.h"
 
@@ -22,5 +21,3 @@ const char *file_set_prefix(struct file_set *set, const char *text, size_t lengt
 size_t file_prefix_length(const char *path);
 /* Two PATHs may hold the same name: which of them would be there in the end? */
 int file_set_names_check(const struct file_set *set, struct failure *failure);
-
-#endif

@@ -1,6 +1,5 @@
 /* The paths that a client asks a server for, as a request has them. */
-#ifndef LANDSPEED_FILES_WANTED_H
-#define LANDSPEED_FILES_WANTED_H
+#pragma once
 
 #include "base/failure.h"
 #include "base/json.h"
@@ -17,5 +16,3 @@ void wanted_add(cJSON *request, char *const *paths, unsigned count);
 int wanted_take(cJSON *request, char **paths, unsigned *count, struct failure *failure);
 /* Could an entry of that path come of these? A server sends what was asked for, and no more. */
 bool wanted_has(char *const *paths, unsigned count, const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the sender's threads have to do next; each function may be called from any thread. */
-#ifndef LANDSPEED_FILES_WORK_H
-#define LANDSPEED_FILES_WORK_H
+#pragma once
 
 #include "files/message.h"
 #include "files/walk.h"
@@ -52,5 +51,3 @@ int work_again(struct work *work, const struct again *again, struct failure *fai
 void work_count(struct work *work, struct work_counts *counts);
 /* The reason why an entry was given up, or NULL; only after the threads have ended. */
 const char *work_reason(const struct work *work, uint32_t entry);
-
-#endif

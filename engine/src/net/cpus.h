@@ -1,6 +1,5 @@
 /* Processors for the streams' threads. */
-#ifndef LANDSPEED_NET_CPUS_H
-#define LANDSPEED_NET_CPUS_H
+#pragma once
 
 #include "base/failure.h"
 #include "net/route.h"
@@ -25,5 +24,3 @@ bool cpus_parse(const char *text, struct cpus *cpus);
  */
 int cpus_choose(const char *asked, const struct route *route, struct cpus *cpus, char *why,
 		size_t size, struct failure *failure);
-
-#endif

@@ -1,6 +1,5 @@
 /* The flow label of IPv6 (RFC 6437) of a connection to be made. */
-#ifndef LANDSPEED_NET_FLOW_H
-#define LANDSPEED_NET_FLOW_H
+#pragma once
 
 #include "net/net.h"
 
@@ -8,5 +7,3 @@
 int flow_label_claim(int fd, const struct address *peer, uint32_t label, struct failure *failure);
 /* The address to connect to then. */
 void flow_label_address(struct address *peer, uint32_t label);
-
-#endif

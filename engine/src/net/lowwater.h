@@ -1,6 +1,5 @@
 /* How many bytes a reader sleeps for (SO_RCVLOWAT); pure arithmetic. */
-#ifndef LANDSPEED_NET_LOWWATER_H
-#define LANDSPEED_NET_LOWWATER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ struct low_water_input {
  * transfer every unread byte slows it, so that the mark falls to 1/128 of the window.
  */
 uint64_t low_water_choose(const struct low_water_input *input);
-
-#endif

@@ -1,6 +1,5 @@
 /* What multipath TCP says of a connection: all of its subflows as one. */
-#ifndef LANDSPEED_NET_MULTIPATH_H
-#define LANDSPEED_NET_MULTIPATH_H
+#pragma once
 
 #include "net/tcpinfo.h"
 
@@ -10,5 +9,3 @@
  * left. False for a connection without MPTCP, or before Linux 6.5.
  */
 bool multipath_info_read(int fd, struct tcp_info *info);
-
-#endif

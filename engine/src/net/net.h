@@ -1,6 +1,5 @@
 /* Addresses, listening and connecting; no transfer logic. */
-#ifndef LANDSPEED_NET_NET_H
-#define LANDSPEED_NET_NET_H
+#pragma once
 
 #include "base/failure.h"
 
@@ -66,5 +65,3 @@ int net_no_delay(int fd, struct failure *failure);
 int net_keep_alive(int fd, uint64_t patience_ns, struct failure *failure);
 /* Closes with a reset: what is still queued is thrown away. */
 void net_abort(int fd);
-
-#endif

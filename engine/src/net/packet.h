@@ -4,8 +4,7 @@
  * causes one packet; who gives it 64 KiB causes two, of which the second is nearly empty and costs
  * as much.
  */
-#ifndef LANDSPEED_NET_PACKET_H
-#define LANDSPEED_NET_PACKET_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@
  * segment size, or less than two segments. `gso_bytes`: the device's limit, 0: Linux's default.
  */
 uint32_t packet_bytes(uint32_t mss_bytes, uint32_t gso_bytes, uint32_t most);
-
-#endif

@@ -1,6 +1,5 @@
 /* Names to addresses. */
-#ifndef LANDSPEED_NET_RESOLVE_H
-#define LANDSPEED_NET_RESOLVE_H
+#pragma once
 
 #include "base/failure.h"
 
@@ -14,5 +13,3 @@
  */
 int net_resolve(const char *host, uint16_t port, int family, struct addrinfo **list,
 		struct failure *failure);
-
-#endif

@@ -1,6 +1,5 @@
 /* The network interface that carries a connection, and where it sits in the machine. */
-#ifndef LANDSPEED_NET_ROUTE_H
-#define LANDSPEED_NET_ROUTE_H
+#pragma once
 
 #include "base/failure.h"
 
@@ -30,5 +29,3 @@ int route_find(int fd, struct route *route, struct failure *failure);
  * `rtt_us`: 0 when unknown.
  */
 bool route_timers_bind(const struct route *route, const char *congestion, uint32_t rtt_us);
-
-#endif

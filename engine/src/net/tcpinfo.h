@@ -1,6 +1,5 @@
 /* TCP_INFO of one connection, whatever the age of the kernel and of its headers. */
-#ifndef LANDSPEED_NET_TCPINFO_H
-#define LANDSPEED_NET_TCPINFO_H
+#pragma once
 
 #include "base/json.h"
 
@@ -133,5 +132,3 @@ const char *tcp_info_member_name(unsigned member);
 bool tcp_info_member(const struct tcp_info *info, unsigned member, uint64_t *value);
 /* All members that this kernel fills. */
 cJSON *tcp_info_json(const struct tcp_info *info);
-
-#endif

@@ -1,6 +1,5 @@
 /* Socket options of the data connections, each set and read back. */
-#ifndef LANDSPEED_NET_TUNE_H
-#define LANDSPEED_NET_TUNE_H
+#pragma once
 
 #include "base/failure.h"
 
@@ -55,5 +54,3 @@ int tune_pacing(int fd, uint64_t bits_per_second, struct failure *failure);
 /* The last number in it (the ceiling of tcp_rmem and tcp_wmem); 0 when it cannot be read. */
 uint64_t sysctl_last(const char *path);
 void sysctl_read(const char *path, char *text, size_t size);
-
-#endif

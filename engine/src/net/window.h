@@ -1,6 +1,5 @@
 /* Was the window large enough? Pure arithmetic and words. */
-#ifndef LANDSPEED_NET_WINDOW_H
-#define LANDSPEED_NET_WINDOW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ uint64_t window_sender_grant(uint64_t asked_bytes, uint64_t sndbuf_bytes);
 uint64_t window_bdp_bytes(uint64_t goodput_bps, uint64_t rtt_us);
 /* What should be changed, or an empty text. */
 void window_warning(const struct window_facts *facts, char *text, size_t size);
-
-#endif

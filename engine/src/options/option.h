@@ -1,6 +1,5 @@
 /* One option of the command line, and tables of them; for this room only. */
-#ifndef LANDSPEED_OPTIONS_OPTION_H
-#define LANDSPEED_OPTIONS_OPTION_H
+#pragma once
 
 #include "options/options.h"
 
@@ -97,5 +96,3 @@ void option_help(const struct option_table *const *tables);
 /* argv[0] is the subcommand; optind is at the first word that is no option. 0 or -1. */
 int option_parse_all(int argc, char **argv, const struct option_table *const *tables,
 		     struct options *options, struct failure *failure);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the command line asks for. Parsing does no I/O and quotes the value that is wrong. */
-#ifndef LANDSPEED_OPTIONS_OPTIONS_H
-#define LANDSPEED_OPTIONS_OPTIONS_H
+#pragma once
 
 #include "base/failure.h"
 #include "control/admission.h"
@@ -92,5 +91,3 @@ void options_help_send(void);
 void options_help_get(void);
 void options_help_round_trips(void);
 void options_help_datagrams(void);
-
-#endif

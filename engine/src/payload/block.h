@@ -3,8 +3,7 @@
  * little-endian. The header has a checksum of its own, so that after damage the next block can be
  * found by looking for one. No I/O. Checksums: XXH3-64, not cryptographic: they find accidents.
  */
-#ifndef LANDSPEED_PAYLOAD_BLOCK_H
-#define LANDSPEED_PAYLOAD_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ size_t block_header_find(const uint8_t *bytes, size_t count);
 uint64_t block_seed(const struct block_header *header);
 /* Depends on the payload, and on stream, sequence, object and offset of the header as well. */
 uint64_t block_checksum(const struct block_header *header, const void *payload, size_t length);
-
-#endif

@@ -4,8 +4,7 @@
  * same values as of generator_fill() and the library. `tests/bench/engine/bench_engine.py making`
  * prints what either costs. No I/O.
  */
-#ifndef LANDSPEED_PAYLOAD_MAKING_H
-#define LANDSPEED_PAYLOAD_MAKING_H
+#pragma once
 
 #include "payload/generator.h"
 
@@ -26,5 +25,3 @@ uint64_t block_fill(const struct fill_method *way, const struct generator *gener
 		    uint64_t offset, void *bytes, size_t count, uint64_t seed);
 /* The same sum of bytes that are there. */
 uint64_t block_sum(const struct fill_method *way, const void *bytes, size_t count, uint64_t seed);
-
-#endif

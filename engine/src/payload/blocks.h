@@ -4,8 +4,7 @@
  * its request. Each payload is the generator's bytes from block_origin() on, so that each is
  * unique. No I/O.
  */
-#ifndef LANDSPEED_PAYLOAD_BLOCKS_H
-#define LANDSPEED_PAYLOAD_BLOCKS_H
+#pragma once
 
 #include "payload/block.h"
 #include "payload/generator.h"
@@ -48,5 +47,3 @@ struct block_writer {
 struct block_writer block_writer_create(uint64_t seed, uint32_t stream, uint32_t full);
 /* Writes the next block of `left` bytes still to come; returns its size. */
 uint32_t block_write(struct block_writer *writer, uint64_t left, uint8_t bytes[BLOCK_BYTES]);
-
-#endif

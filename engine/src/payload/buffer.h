@@ -1,6 +1,5 @@
 /* Memory for payload, in huge pages where they can be had. */
-#ifndef LANDSPEED_PAYLOAD_BUFFER_H
-#define LANDSPEED_PAYLOAD_BUFFER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ struct buffer {
 int buffer_open(struct buffer *buffer, size_t size);
 void buffer_close(struct buffer *buffer);
 const char *buffer_pages_name(enum buffer_pages pages);
-
-#endif

@@ -11,8 +11,7 @@
  * ChaCha20 of libsodium and XXH3-128 of a counter. `tests/bench/engine/bench_engine.py making`
  * prints what a block of it costs here.
  */
-#ifndef LANDSPEED_PAYLOAD_GENERATOR_H
-#define LANDSPEED_PAYLOAD_GENERATOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct generator generator_create_plain(uint64_t seed, uint32_t stream);
 
 /* Bytes from `offset` on; words are little-endian. Begins best where a piece does. */
 void generator_fill(const struct generator *generator, uint64_t offset, void *bytes, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which calls still use which slot of a source; a slot is released when none does. No I/O. */
-#ifndef LANDSPEED_PAYLOAD_INFLIGHT_H
-#define LANDSPEED_PAYLOAD_INFLIGHT_H
+#pragma once
 
 #include "payload/source.h"
 
@@ -24,5 +23,3 @@ void inflight_call(struct inflight *inflight, uint32_t call, uint32_t slot);
 void inflight_done(struct inflight *inflight, uint32_t call);
 /* The slot's last byte was handed over. */
 void inflight_close_slot(struct inflight *inflight, uint32_t slot);
-
-#endif

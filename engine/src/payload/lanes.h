@@ -1,6 +1,5 @@
 /* The generator's lanes, for generator.c and those who work on its words while they are made. */
-#ifndef LANDSPEED_PAYLOAD_LANES_H
-#define LANDSPEED_PAYLOAD_LANES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ static inline __attribute__((always_inline)) void seeds_fill(uint64_t origin, ui
 	} while (0)
 /* The last two are those that two results share. */
 #define LANES_XOR3(a, b, c) ((a) ^ ((b) ^ (c)))
-
-#endif

@@ -3,8 +3,7 @@
  * written again, so that pages in flight are shared by all streams and cannot change under a
  * retransmission.
  */
-#ifndef LANDSPEED_PAYLOAD_PAYLOAD_H
-#define LANDSPEED_PAYLOAD_PAYLOAD_H
+#pragma once
 
 #include "base/failure.h"
 #include "payload/buffer.h"
@@ -40,5 +39,3 @@ int payload_map(struct payload *payload, struct failure *failure);
  */
 bool payload_huge(struct payload *payload);
 void payload_close(struct payload *payload);
-
-#endif

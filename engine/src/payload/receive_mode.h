@@ -1,6 +1,5 @@
 /* What a receiver does with the payload. */
-#ifndef LANDSPEED_PAYLOAD_RECEIVE_MODE_H
-#define LANDSPEED_PAYLOAD_RECEIVE_MODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ const char *receive_mode_name(enum receive_mode mode);
 /* Does the payload reach the receiving application's memory? What counts for a record. */
 bool receive_mode_delivers(enum receive_mode mode);
 bool receive_mode_parse(const char *name, enum receive_mode *mode);
-
-#endif

@@ -1,6 +1,5 @@
 /* One stream's way of sending, as its thread sees it: shared by sender.c and sending_*.c. */
-#ifndef LANDSPEED_PAYLOAD_PUMP_H
-#define LANDSPEED_PAYLOAD_PUMP_H
+#pragma once
 
 #include "payload/sending.h"
 #include "payload/source.h"
@@ -39,5 +38,3 @@ extern const struct send_operations sending_sendfile;
 extern const struct send_operations sending_splice;
 extern const struct send_operations sending_zerocopy;
 extern const struct send_operations sending_uring;
-
-#endif

@@ -1,6 +1,5 @@
 /* The ways of handing bytes to the kernel, and the choice between them. */
-#ifndef LANDSPEED_PAYLOAD_SENDING_H
-#define LANDSPEED_PAYLOAD_SENDING_H
+#pragma once
 
 #include "base/failure.h"
 
@@ -48,5 +47,3 @@ enum send_method send_method_choose(const struct sending_facts *facts, char *why
 
 /* Can this kernel do it? -1 with the failure set to why not. */
 int send_method_check(enum send_method way, bool made, struct failure *failure);
-
-#endif

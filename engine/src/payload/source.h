@@ -3,8 +3,7 @@
  * changes, or made on the way as blocks (blocks.h). Made blocks lie in slots; a slot is used again
  * only after its release, so that no page in flight is ever rewritten.
  */
-#ifndef LANDSPEED_PAYLOAD_SOURCE_H
-#define LANDSPEED_PAYLOAD_SOURCE_H
+#pragma once
 
 #include "payload/blocks.h"
 #include "payload/buffer.h"
@@ -42,5 +41,3 @@ void source_close(struct source *source);
 /* False when every slot is in flight. */
 bool source_next(struct source *source, uint64_t left, struct piece *piece);
 void source_release(struct source *source, uint32_t slot);
-
-#endif

@@ -2,8 +2,7 @@
  * Checks a stream of verified payload (blocks.h) as it arrives: counts each fault and says where
  * it is. After damage it goes on with the next block that it finds. No I/O.
  */
-#ifndef LANDSPEED_PAYLOAD_VERIFY_H
-#define LANDSPEED_PAYLOAD_VERIFY_H
+#pragma once
 
 #include "payload/blocks.h"
 
@@ -61,5 +60,3 @@ void verifier_finish(struct verifier *verifier, bool whole);
 const struct verify_report *verifier_report(const struct verifier *verifier);
 uint64_t verify_fault_count(const struct verify_report *report);
 const char *verify_kind_name(enum verify_kind kind);
-
-#endif

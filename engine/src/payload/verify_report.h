@@ -1,6 +1,5 @@
 /* What a verification found, as JSON. */
-#ifndef LANDSPEED_PAYLOAD_VERIFY_REPORT_H
-#define LANDSPEED_PAYLOAD_VERIFY_REPORT_H
+#pragma once
 
 #include "base/json.h"
 #include "payload/verify.h"
@@ -16,5 +15,3 @@ bool verify_report_decode(const cJSON *object, struct verify_report *report);
 void verify_report_add(struct verify_report *total, const struct verify_report *part);
 /* "3 faults (2 damaged, 1 missing); the first: stream 0, block 7, offset 1835008 (damaged)" */
 void verify_report_text(const struct verify_report *report, char *text, size_t size);
-
-#endif

@@ -6,8 +6,7 @@
  * The tag (BLAKE2b under the session's secret) covers the three before it: nobody else's datagrams
  * are counted. Integers are big-endian.
  */
-#ifndef LANDSPEED_PROBE_DATAGRAM_H
-#define LANDSPEED_PROBE_DATAGRAM_H
+#pragma once
 
 #include "control/hello.h"
 
@@ -45,5 +44,3 @@ struct arrivals {
 
 /* One has come at that time (ns since 1970, of the receiver's clock). */
 void arrivals_take(struct arrivals *arrivals, const struct datagram *datagram, uint64_t came_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* The client's side of datagrams: it sends them. */
-#ifndef LANDSPEED_PROBE_DATAGRAM_CLIENT_H
-#define LANDSPEED_PROBE_DATAGRAM_CLIENT_H
+#pragma once
 
 #include "send/send.h"
 
@@ -24,5 +23,3 @@ cJSON *datagram_report(const struct datagram_run *run);
 /* A line for people on standard error. */
 void datagram_summary(const struct datagram_run *run);
 void datagram_release(struct datagram_run *run);
-
-#endif

@@ -2,8 +2,7 @@
  * How times are spread: counts in steps of at most 1/8192 of the value, so that each percentile is
  * right within 0.01 % (half a step); least, greatest, mean and deviation are exact. Pure.
  */
-#ifndef LANDSPEED_PROBE_HISTOGRAM_H
-#define LANDSPEED_PROBE_HISTOGRAM_H
+#pragma once
 
 #include "base/json.h"
 
@@ -21,5 +20,3 @@ uint64_t histogram_quantile(const struct histogram *histogram, double share);
 /* {"count", "mean_s", "deviation_s", "min_s", "p50_s", "p90_s", "p99_s", "p999_s", "max_s"}: null
  * where there are none. */
 cJSON *histogram_json(const struct histogram *histogram);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a client that measures does with its session, whatever it measures. */
-#ifndef LANDSPEED_PROBE_LINK_H
-#define LANDSPEED_PROBE_LINK_H
+#pragma once
 
 #include "send/send.h"
 
@@ -16,5 +15,3 @@ bool link_on_signal(void *context);
  * the options that all of them have; `used` are those, for more of them.
  */
 cJSON *link_report(const struct send_state *link, const char *role, bool told, cJSON **used);
-
-#endif

@@ -1,6 +1,5 @@
 /* The server's side of round trips and datagrams, in the process of the session. */
-#ifndef LANDSPEED_PROBE_SERVE_H
-#define LANDSPEED_PROBE_SERVE_H
+#pragma once
 
 #include "receive/receive.h"
 
@@ -10,5 +9,3 @@ int datagram_serve(struct receive_state *state);
 
 /* A turn of the waiter of both; the first member of its context is the pointer to the state. */
 bool serve_on_signal(void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* The client's side of round trips. */
-#ifndef LANDSPEED_PROBE_TRIP_CLIENT_H
-#define LANDSPEED_PROBE_TRIP_CLIENT_H
+#pragma once
 
 #include "probe/histogram.h"
 #include "send/send.h"
@@ -22,5 +21,3 @@ cJSON *trip_report(const struct trip_run *run);
 /* A line for people on standard error. */
 void trip_summary(const struct trip_run *run);
 void trip_release(struct trip_run *run);
-
-#endif

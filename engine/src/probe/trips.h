@@ -6,8 +6,7 @@
  * its nonce is its number, which follows it and must grow within its stream, so that none can be
  * repeated.
  */
-#ifndef LANDSPEED_PROBE_TRIPS_H
-#define LANDSPEED_PROBE_TRIPS_H
+#pragma once
 
 #include "control/hello.h"
 
@@ -21,5 +20,3 @@ int trip_send(int fd, uint64_t count);
 /* All of it, thrown away. 0, or a positive errno: ECONNRESET at the end of the connection. */
 int trip_receive(int fd, uint64_t count);
 void trip_nonce(uint64_t number, uint8_t nonce[NONCE_BYTES]);
-
-#endif

@@ -9,8 +9,7 @@
  * repeated, left out, or belongs elsewhere, does not open. The last record is the alert
  * close_notify: without it a connection is cut.
  */
-#ifndef LANDSPEED_PROTECT_KTLS_H
-#define LANDSPEED_PROTECT_KTLS_H
+#pragma once
 
 #include "base/failure.h"
 #include "protect/protect.h"
@@ -34,5 +33,3 @@ int ktls_send_end(int fd);
  * EBADMSG: what came is no record that was sealed for this place.
  */
 ssize_t ktls_read(int fd, void *bytes, size_t room, int flags, bool *ended);
-
-#endif

@@ -11,8 +11,7 @@
  * PROTECT_KEY_RECORDS both ends take the next key, which is made of the last one, since AES-GCM
  * hides less the more it has seen (RFC 8446, 5.5: some 2^38 bytes).
  */
-#ifndef LANDSPEED_PROTECT_PROTECT_H
-#define LANDSPEED_PROTECT_PROTECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ bool protector_head(const struct protector *protector, const uint8_t head[PROTEC
 bool protector_open(struct protector *protector, const uint8_t *record, uint8_t *bytes);
 /* The last record was opened. */
 bool protector_ended(const struct protector *protector);
-
-#endif

@@ -1,10 +1,7 @@
 /* Files instead of memory: what receive_command.c needs of files.c. */
-#ifndef LANDSPEED_RECEIVE_FILES_H
-#define LANDSPEED_RECEIVE_FILES_H
+#pragma once
 
 #include "receive/receive.h"
 
 /* Takes files until all are there or something ends it; fills the report. */
 int files_receive(struct receive_state *state);
-
-#endif

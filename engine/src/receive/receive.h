@@ -1,6 +1,5 @@
 /* The state of one session of `receive`: shared by this room, and by receive_command.c. */
-#ifndef LANDSPEED_RECEIVE_RECEIVE_H
-#define LANDSPEED_RECEIVE_RECEIVE_H
+#pragma once
 
 #include "base/waiter.h"
 #include "control/control.h"
@@ -87,5 +86,3 @@ void receive_farewell(struct receive_state *state);
 void receive_tell(const struct receive_state *state, FILE *file);
 /* The session as JSON; the caller deletes it. */
 cJSON *receive_report(const struct receive_state *state);
-
-#endif

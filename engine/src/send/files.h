@@ -1,6 +1,5 @@
 /* Files instead of memory: what send_command.c and report.c need of files.c and files_report.c. */
-#ifndef LANDSPEED_SEND_FILES_H
-#define LANDSPEED_SEND_FILES_H
+#pragma once
 
 #include "send/send.h"
 
@@ -17,5 +16,3 @@ void files_send_release(struct send_state *state);
 cJSON *files_send_json(const struct send_state *state);
 /* A line for people. */
 void files_send_summary(const struct send_state *state);
-
-#endif

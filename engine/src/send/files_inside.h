@@ -1,6 +1,5 @@
 /* The sender's side of a file transfer: shared by files.c and files_report.c only. */
-#ifndef LANDSPEED_SEND_FILES_INSIDE_H
-#define LANDSPEED_SEND_FILES_INSIDE_H
+#pragma once
 
 #include "files/message.h"
 #include "files/stream.h"
@@ -19,5 +18,3 @@ struct files_session {
 	unsigned lost_stream;
 	int lost_error;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* What people see of a file transfer: a bar on a terminal, a line now and then elsewhere. */
-#ifndef LANDSPEED_SEND_PROGRESS_H
-#define LANDSPEED_SEND_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void progress_end(struct progress_line *line);
 /* The line itself, cut to `columns` when that is not 0: "42 % [####......] 4.2 of 10.0 GB ...". */
 void progress_text(const struct progress_line *line, const struct progress_view *view, char *text,
 		   size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* The state of one run of `send`: shared by this room, and by command/client.c. */
-#ifndef LANDSPEED_SEND_SEND_H
-#define LANDSPEED_SEND_SEND_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/waiter.h"
@@ -131,5 +130,3 @@ enum limit send_verdict(const struct send_state *state, unsigned index, char *te
 void send_tell(const struct send_state *state, FILE *file);
 /* The line for people. */
 void send_summary(const struct send_state *state);
-
-#endif

@@ -1,6 +1,5 @@
 /* The processes of a server's sessions. */
-#ifndef LANDSPEED_SERVER_CHILDREN_H
-#define LANDSPEED_SERVER_CHILDREN_H
+#pragma once
 
 #include "base/failure.h"
 #include "net/net.h"
@@ -68,5 +67,3 @@ void children_signal(const struct children *children, int signal);
 void children_end(struct children *children);
 /* In a child: these are its parent's. */
 void children_forget(struct children *children);
-
-#endif

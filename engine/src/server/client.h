@@ -3,8 +3,7 @@
  * request, or a data connection with its hello, read piece by piece as they come, in the server's
  * one loop. A stranger costs a small struct and no process.
  */
-#ifndef LANDSPEED_SERVER_CLIENT_H
-#define LANDSPEED_SERVER_CLIENT_H
+#pragma once
 
 #include "control/auth.h"
 #include "control/channel.h"
@@ -58,5 +57,3 @@ enum client_status client_read(struct client *client, struct failure *failure);
 const char *client_owes(const struct client *client);
 /* Tells the client why, and closes. */
 void client_refuse(struct client *client, const char *why);
-
-#endif

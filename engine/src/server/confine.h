@@ -1,7 +1,6 @@
 /* What the server gives up once its port is open: root, and the system calls that it never makes.
  */
-#ifndef LANDSPEED_SERVER_CONFINE_H
-#define LANDSPEED_SERVER_CONFINE_H
+#pragma once
 
 #include "base/failure.h"
 
@@ -24,5 +23,3 @@ int confine_user(const struct confined_user *user, struct failure *failure);
  * where the kernel has no such filters, and in a build with sanitizers.
  */
 bool confine_calls(bool runs);
-
-#endif

@@ -1,6 +1,5 @@
 /* Those who have come and have no session yet: who gets a place, and who loses it. */
-#ifndef LANDSPEED_SERVER_CROWD_H
-#define LANDSPEED_SERVER_CROWD_H
+#pragma once
 
 #include "server/children.h"
 #include "server/client.h"
@@ -49,5 +48,3 @@ unsigned pending_too_many(const struct pending_clients *pending, const struct cl
 const char *pending_refusal(const struct pending_clients *pending, const struct children *children,
 			    const struct in6_addr *site, unsigned per_address, unsigned *index,
 			    const char **reason);
-
-#endif

@@ -2,8 +2,7 @@
  * The server's one port. The kernel chooses the window scale when a SYN comes, from the listener's
  * buffer: while a session waits for connections with a window of their own, the port has it.
  */
-#ifndef LANDSPEED_SERVER_PORT_H
-#define LANDSPEED_SERVER_PORT_H
+#pragma once
 
 #include "base/failure.h"
 #include "net/net.h"
@@ -41,5 +40,3 @@ uint64_t port_wakes_ns(const struct port *port);
 void port_set_window(struct port *port, uint64_t window_bytes, bool autotuned);
 /* Of a connection that carries no data: what it inherited is not for strangers to fill. */
 void port_disinherit(const struct port *port, int fd);
-
-#endif

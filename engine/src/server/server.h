@@ -3,8 +3,7 @@
  * own keeps accounts of processor time and of memory apart, and takes nobody along when it breaks;
  * nothing of it can be left behind.
  */
-#ifndef LANDSPEED_SERVER_SERVER_H
-#define LANDSPEED_SERVER_SERVER_H
+#pragma once
 
 #include "control/admission.h"
 #include "options/options.h"
@@ -39,5 +38,3 @@ struct server_plan {
 int server_run(const struct server_plan *plan, struct failure *failure);
 /* The session is over but for its farewell: the next client may be served. */
 void server_session_leave(const struct server_session *session);
-
-#endif

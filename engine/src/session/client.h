@@ -1,6 +1,5 @@
 /* The client's side of a session: who sends, who reads, and the result of both. */
-#ifndef LANDSPEED_SESSION_CLIENT_H
-#define LANDSPEED_SESSION_CLIENT_H
+#pragma once
 
 #include "receive/receive.h"
 #include "send/send.h"
@@ -23,5 +22,3 @@ void client_session_tell(const struct client_session *session, FILE *file);
 /* Lines for people on standard error. */
 void client_session_summary(const struct client_session *session);
 void client_session_release(struct client_session *session);
-
-#endif

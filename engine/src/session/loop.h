@@ -3,8 +3,7 @@
  * share the control connection: who reads says ready and result, who sends says go and stop, so
  * that the type of a message tells which direction it is of.
  */
-#ifndef LANDSPEED_SESSION_LOOP_H
-#define LANDSPEED_SESSION_LOOP_H
+#pragma once
 
 #include "receive/receive.h"
 #include "send/send.h"
@@ -25,5 +24,3 @@ struct session {
  * was read is sent as soon as it is known, since the peer goes on sending until then.
  */
 int session_follow(struct session *session);
-
-#endif

@@ -1,6 +1,5 @@
 /* The server's side of a session: it reads, sends, or both. */
-#ifndef LANDSPEED_SESSION_SERVE_H
-#define LANDSPEED_SESSION_SERVE_H
+#pragma once
 
 #include "receive/receive.h"
 #include "send/send.h"
@@ -20,5 +19,3 @@ cJSON *served_session_report(const struct served_session *session);
 /* What the client has to hear yet: what we read, or our account of what we sent. */
 void served_session_deliver(struct served_session *session);
 void served_session_release(struct served_session *session);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * What took less than a round trip, or had come at once, is too short for a rate, and has none.
  */
-#ifndef LANDSPEED_TELEMETRY_GOODPUT_H
-#define LANDSPEED_TELEMETRY_GOODPUT_H
+#pragma once
 
 #include "base/json.h"
 
@@ -40,5 +39,3 @@ uint64_t goodput_bps(const struct goodput *goodput);
 void goodput_add(cJSON *object, const struct goodput *goodput);
 /* "goodput 1.234 Gbit/s", or that it is too short for a rate. */
 void goodput_text(const struct goodput *goodput, char *text, unsigned size);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the whole host did meanwhile: processors, interrupts, cycles. */
-#ifndef LANDSPEED_TELEMETRY_HOST_H
-#define LANDSPEED_TELEMETRY_HOST_H
+#pragma once
 
 #include "base/json.h"
 
@@ -41,5 +40,3 @@ cJSON *host_usage_encode(const struct host_usage *usage);
 bool host_usage_decode(const cJSON *object, struct host_usage *usage);
 /* As users read it; `bytes` is what was moved meanwhile. */
 cJSON *host_usage_json(const struct host_usage *usage, uint64_t bytes);
-
-#endif

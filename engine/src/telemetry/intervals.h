@@ -1,6 +1,5 @@
 /* Interval lines as iperf prints them: per stream and their sum. */
-#ifndef LANDSPEED_TELEMETRY_INTERVALS_H
-#define LANDSPEED_TELEMETRY_INTERVALS_H
+#pragma once
 
 #include "telemetry/goodput.h"
 #include "telemetry/live.h"
@@ -20,5 +19,3 @@ void intervals_print(struct intervals *intervals, uint64_t time_ns,
 /* The last line: bytes over the whole time, as "sender" or "receiver" counts them. */
 void intervals_total(FILE *file, const struct goodput *whole, uint64_t retransmits,
 		     const char *end);
-
-#endif

@@ -1,6 +1,5 @@
 /* Made by `python -m landspeed.base.limits`, which has the meanings and the reasons. */
-#ifndef LANDSPEED_TELEMETRY_LIMIT_WORDS_H
-#define LANDSPEED_TELEMETRY_LIMIT_WORDS_H
+#pragma once
 
 #define LARGE_SHARE       0.5
 #define FULL_THREAD_SHARE 0.9
@@ -30,5 +29,3 @@ enum limit {
 	[LIMIT_UNKNOWN] = "unknown", \
 }
 /* clang-format on */
-
-#endif

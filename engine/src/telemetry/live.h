@@ -1,6 +1,5 @@
 /* Progress: a JSON object per line and interval. */
-#ifndef LANDSPEED_TELEMETRY_LIVE_H
-#define LANDSPEED_TELEMETRY_LIVE_H
+#pragma once
 
 #include "base/failure.h"
 
@@ -31,5 +30,3 @@ int live_start(struct live *live, uint64_t start_ns, unsigned streams_open,
 int live_write(struct live *live, uint64_t time_ns, const struct live_stream *streams,
 	       unsigned count, unsigned streams_open, struct failure *failure);
 int live_close(struct live *live, struct failure *failure);
-
-#endif

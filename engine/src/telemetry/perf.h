@@ -1,6 +1,5 @@
 /* The processors' cycle counters, where the kernel lets us (perf_event_open). */
-#ifndef LANDSPEED_TELEMETRY_PERF_H
-#define LANDSPEED_TELEMETRY_PERF_H
+#pragma once
 
 #include "telemetry/host.h"
 
@@ -12,5 +11,3 @@ struct perf *perf_open(void);
 bool perf_read(const struct perf *perf, uint64_t *cycles);
 enum cycles_source perf_source(const struct perf *perf);
 void perf_close(struct perf *perf);
-
-#endif

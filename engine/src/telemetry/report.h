@@ -1,6 +1,5 @@
 /* What both ends know of a session, and the JSON made of it. */
-#ifndef LANDSPEED_TELEMETRY_REPORT_H
-#define LANDSPEED_TELEMETRY_REPORT_H
+#pragma once
 
 #include "base/usage.h"
 #include "control/message.h"
@@ -53,5 +52,3 @@ uint64_t receiver_report_end_unix_ns(const struct receiver_report *report);
 /* {"version": ..., "build": ...} */
 cJSON *engine_json(void);
 cJSON *cpu_json(const struct cpu_usage *usage);
-
-#endif

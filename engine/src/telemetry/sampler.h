@@ -1,6 +1,5 @@
 /* The thread that has TCP_INFO of all streams read on an absolute time grid. */
-#ifndef LANDSPEED_TELEMETRY_SAMPLER_H
-#define LANDSPEED_TELEMETRY_SAMPLER_H
+#pragma once
 
 #include "base/failure.h"
 #include "net/tune.h"
@@ -44,5 +43,3 @@ void sampler_destroy(struct sampler *sampler);
 const struct sampler_view *sampler_look(const struct sampler *sampler, unsigned index);
 /* What writing rows or progress met, or NULL. */
 const char *sampler_error(const struct sampler *sampler);
-
-#endif

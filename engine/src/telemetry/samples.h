@@ -1,6 +1,5 @@
 /* The time series on disk: one CSV row per stream and interval, integers or nothing. */
-#ifndef LANDSPEED_TELEMETRY_SAMPLES_H
-#define LANDSPEED_TELEMETRY_SAMPLES_H
+#pragma once
 
 #include "base/failure.h"
 #include "net/tcpinfo.h"
@@ -30,5 +29,3 @@ void samples_withdraw(struct samples *samples);
 /* Rows are kept as they are, and made text and written about once a second of the transfer. */
 int samples_add(struct samples *samples, const struct sample *sample, struct failure *failure);
 int samples_close(struct samples *samples, struct failure *failure);
-
-#endif

@@ -3,8 +3,7 @@
  * answered by its thread, and the rows and lines made of them. Times are nanoseconds since the
  * transfer's start. No thread, no lock, no timer: those are sampler.c.
  */
-#ifndef LANDSPEED_TELEMETRY_FOLLOWS_H
-#define LANDSPEED_TELEMETRY_FOLLOWS_H
+#pragma once
 
 #include "telemetry/sampler.h"
 
@@ -33,5 +32,3 @@ void monitor_last(struct stream_monitor *monitor, uint64_t now);
 const struct sampler_view *monitor_look(const struct stream_monitor *monitor, unsigned index);
 /* What writing rows or lines met, or NULL. */
 const char *monitor_error(const struct stream_monitor *monitor);
-
-#endif

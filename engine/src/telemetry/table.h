@@ -1,6 +1,5 @@
 /* The end of a transfer as NTttcp printed it: a row per thread, then the totals of one host. */
-#ifndef LANDSPEED_TELEMETRY_TABLE_H
-#define LANDSPEED_TELEMETRY_TABLE_H
+#pragma once
 
 #include "base/limits.h"
 #include "telemetry/goodput.h"
@@ -24,5 +23,3 @@ struct table {
 };
 
 void table_print(FILE *file, const struct table *table);
-
-#endif

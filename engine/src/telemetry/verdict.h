@@ -1,6 +1,5 @@
 /* What limited a stream? Pure arithmetic and words. */
-#ifndef LANDSPEED_TELEMETRY_VERDICT_H
-#define LANDSPEED_TELEMETRY_VERDICT_H
+#pragma once
 
 #include "telemetry/limit_words.h"
 
@@ -31,5 +30,3 @@ struct verdict_facts {
 const char *limit_name(enum limit limit);
 /* The limit, and one line of text with the figures that say so. */
 enum limit verdict_find(const struct verdict_facts *facts, char *text, size_t size);
-
-#endif

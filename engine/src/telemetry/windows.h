@@ -3,8 +3,7 @@
  * clock that both ends share. For tests/bench/bench_telemetry.py; only in builds with
  * -Dtelemetry_windows=true, in any other sampling is always on.
  */
-#ifndef LANDSPEED_TELEMETRY_WINDOWS_H
-#define LANDSPEED_TELEMETRY_WINDOWS_H
+#pragma once
 
 #include "transfer/streams.h"
 
@@ -46,6 +45,4 @@ static inline void windows_close(struct windows *windows)
 {
 	(void)windows;
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* When a transfer has come to rest. Pure: whoever has the clock and the count asks.
    The default of --stall stands in options/options.c. */
-#ifndef LANDSPEED_TRANSFER_STALL_H
-#define LANDSPEED_TRANSFER_STALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ uint64_t stall_look_ns(const struct stall *stall, uint64_t now_ns);
 /* True when nothing, or too little, has moved for the limit; `moved` is any count that grows with
  * what does. */
 bool stall_look(struct stall *stall, uint64_t moved, uint64_t now_ns);
-
-#endif

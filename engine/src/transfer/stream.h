@@ -1,6 +1,5 @@
 /* One stream as its thread sees it, and the set it is of: for the bodies of threads. */
-#ifndef LANDSPEED_TRANSFER_STREAM_H
-#define LANDSPEED_TRANSFER_STREAM_H
+#pragma once
 
 #include "payload/buffer.h"
 #include "transfer/streams.h"
@@ -112,5 +111,3 @@ ssize_t stream_read(struct stream *stream, uint8_t *bytes, size_t room, int flag
 void tunnel_destroy(struct stream *stream);
 /* Last act of a thread. */
 void stream_finish(struct stream *stream, int error);
-
-#endif

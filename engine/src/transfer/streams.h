@@ -2,8 +2,7 @@
  * The data connections of one session, a thread each. The threads count what they moved; others
  * read the counts at any time.
  */
-#ifndef LANDSPEED_TRANSFER_STREAMS_H
-#define LANDSPEED_TRANSFER_STREAMS_H
+#pragma once
 
 #include "base/failure.h"
 #include "base/gate.h"
@@ -169,5 +168,3 @@ uint64_t streams_early_bytes(const struct streams *set);
 uint64_t streams_arrived(const struct streams *set);
 /* Time of the first byte of any stream; 0 for none. */
 uint64_t streams_first_ns(const struct streams *set);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the two small programs of bench_engine have in common: an end, a clock, a connection. */
-#ifndef LANDSPEED_BENCH_SOCKET_H
-#define LANDSPEED_BENCH_SOCKET_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -41,5 +40,3 @@ static int connection_accept(const char *port)
 	(void)close(listener);
 	return fd;
 }
-
-#endif

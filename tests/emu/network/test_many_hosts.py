@@ -28,7 +28,6 @@ HERE = cast(GuestNode, SimpleNamespace(namespace=-1, inside=contextlib.nullconte
 
 
 @pytest.mark.guest
-@pytest.mark.slow
 def test_samples_are_the_same_bytes_however_the_engines_were_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

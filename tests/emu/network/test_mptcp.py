@@ -96,7 +96,6 @@ def test_each_route_carries_its_part(done: tuple[Plan, RunRecord, Path]) -> None
     assert "a → r1 → b" in page and "a → r2 → b" in page
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("broken", "left_bps"), [("r1", SLOW_BPS), ("r2", FAST_BPS)])
 def test_it_goes_on_over_the_route_that_is_left(tmp_path: Path, broken: str, left_bps: int) -> None:
     """A line is cut for 6 s: the other one is full meanwhile, and afterwards both are again.
@@ -129,7 +128,6 @@ def test_a_route_that_carries_nothing_fails_the_run(tmp_path: Path) -> None:
     assert flow.streams[0].subflows[1].bytes == 0
 
 
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     """Losses on one route, several streams, super-packets on no route: samples and links to the byte."""
     content = two_routes(transfer={"duration": "3 s", "mptcp": True, "streams": 3, "sample_interval": "50 ms"})
@@ -143,7 +141,6 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     assert measured("a") == measured("another-folder")
 
 
-@pytest.mark.slow
 def test_one_window_bounds_both_routes(tmp_path: Path) -> None:
     """It has to last the longest round trip (RFC 6182 section 5.3). Linux fills it in bursts, and not quite."""
     plan, record, _ = run(tmp_path / "run", two_routes(), "transfer.window=200 kB")
@@ -167,7 +164,6 @@ def test_a_second_route_may_reach_a_host_over_its_own_address_s_link(tmp_path: P
     assert record.passed and moved[1] > 1.5 * moved[0] > 0
 
 
-@pytest.mark.slow
 def test_a_flow_without_it_beside_it_stays_on_its_route(tmp_path: Path) -> None:
     """Two senders by MPTCP to one receiver, and plain TCP from a third: each as its own flow says."""
     content = two_routes(transfer={"duration": "3 s"})

@@ -112,7 +112,6 @@ def test_flows_are_in_queries_and_the_report(run: tuple[Plan, RunRecord, Path]) 
     assert "Jain" in page and "flow-2-goodput" in page
 
 
-@pytest.mark.slow
 def test_the_same_network_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     events = [{"at": "1 s", "down": "100 ms", "between": ["r1", "r2"]}]
     links = [*LINKS[:3], LINKS[3] | {"loss": "0.01 %"}, *LINKS[4:]]

@@ -1,0 +1,53 @@
+"""What each test costs of the processors, its programs and their guests included: the summary names the dearest.
+
+Wall time hides it: a test beside others waits for them. A program that nobody waited for (a server of the lab) is in no
+figure.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+NAMED = 20
+PROPERTY = "processor seconds"
+
+
+def _used() -> float:
+    """Return the processor seconds of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
+class Dearest:
+    """The plug-in: it notes the figure at each test, and adds them up where the summary is written."""
+
+    def __init__(self) -> None:
+        """Start with what reading the tests is going to cost."""
+        self.before = _used()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        """Note at a test's last step what has been used since the test before."""
+        if call.when == "teardown":
+            now = _used()
+            item.user_properties.append((PROPERTY, now - self.before))
+            self.before = now
+
+    def pytest_collection_finish(self) -> None:
+        """Begin to count when the tests have been read."""
+        self.before = _used()
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Write the sum and the dearest tests."""
+        costs = [
+            (float(str(value)), report.nodeid)
+            for report in terminalreporter.getreports("")
+            for name, value in report.user_properties
+            if name == PROPERTY
+        ]
+        if len(costs) <= NAMED:
+            return
+        terminalreporter.section(f"dearest {NAMED} of {sum(each for each, _ in costs):.0f} processor seconds")
+        for cost, name in sorted(costs, reverse=True)[:NAMED]:
+            terminalreporter.write_line(f"{cost:7.2f}s {name}")
