@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 
@@ -19,10 +20,18 @@ def add_kernel(made: argparse.ArgumentParser) -> None:
     shown.set_defaults(kernel_action=_list)
     built = actions.add_parser("build", help="download the source of a release if it is not here, and build it")
     built.add_argument("versions", nargs="+", metavar="X.Y", help="series, such as 6.12")
+    built.add_argument(
+        "--patch",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="apply this patch after landspeed's own (may be repeated); the kernel is X.Y+NAME, NAME its file's",
+    )
     built.set_defaults(kernel_action=_build)
     removed = actions.add_parser("remove", help="remove builds from the cache")
     removed.add_argument(
-        "versions", nargs="+", metavar="VERSION|KEY", help="series, release, or digits of a build's key"
+        "versions", nargs="+", metavar="VERSION|KEY", help="series, release, X.Y+NAME, or digits of a build's key"
     )
     removed.set_defaults(kernel_action=_remove)
 
@@ -51,7 +60,7 @@ def _list(parsed: argparse.Namespace) -> int:
     for line in lines:
         kernel = line.kernel
         by = "–" if kernel is None else "seccomp or ptrace" if kernel.can_seccomp else "ptrace"
-        version, key = (kernel.version, kernel.key) if kernel else (line.series, "–")
+        version, key = (kernel.name, kernel.key) if kernel else (line.series, "–")
         rows.append((version, key, by, state(line), line.source.replace("\t", " ") or "–"))
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     for row in rows:
@@ -66,6 +75,7 @@ def _as_json(line: Any) -> dict[str, Any]:
         "executable": str(line.kernel.executable),
         "tracing": ["seccomp", "ptrace"] if line.kernel.can_seccomp else ["ptrace"],
         "left_out": list(line.kernel.left_out),
+        "patches": list(line.kernel.own),
     }
     return {**asdict(line), "kernel": kernel}
 
@@ -74,8 +84,8 @@ def _build(parsed: argparse.Namespace) -> int:
     from landspeed.worlds.emu.kernel_choice import make
 
     for version in parsed.versions:
-        kernel = make(version)
-        print(f"Linux {kernel.version} ({kernel.key}): {kernel.executable}")
+        kernel = make(version, parsed.patch)
+        print(f"Linux {kernel.name} ({kernel.key}): {kernel.executable}")
         for patch in kernel.left_out:
             print(f"  without {patch}, which does not fit")
     return 0

@@ -15,7 +15,7 @@ from tests.bench.published.page import kept, write_page
 from tests.bench.published.running import Choice, run
 
 SOURCES = {each.name: each for each in sources()}
-ONLY_EMULATED = {"simult_flows"}  # MPTCP
+ONLY_EMULATED = {"simult_flows", "rcvbuf_growth"}  # MPTCP; kernels
 HANDFUL = {
     "imc23_bbr": ("cubic-50M-100ms-100kb", "bbr-20M-10ms-100kb"),
     "rfc9438": ("reno-1e-3-10ms", "cubic-1e-4-10ms"),

@@ -27,13 +27,13 @@ PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
 KEYS = {"6.12.117": "aaaaaaaaaaaaaaaa", "7.3.4": "bbbbbbbbbbbbbbbb", "7.3.3": "bbbbbbbb00000000"}
 
 
-def put(folder: Path, version: str, key: str, *symbols: str) -> Path:
-    """A kernel that can do nothing but lie there."""
+def put(folder: Path, version: str, key: str, *symbols: str, **more: object) -> Path:
+    """A kernel that can do nothing but lie there; `more` is what the file beside it has."""
     folder.mkdir(parents=True)
     (folder / "linux").write_text("#!/bin/sh\n")
     (folder / "linux").chmod(0o755)
     about = {"key": key, "version": version, "symbols": dict.fromkeys((*SYMBOLS, *symbols), 4096)}
-    (folder / "kernel.json").write_text(json.dumps(about))
+    (folder / "kernel.json").write_text(json.dumps(about | more))
     return folder
 
 
@@ -98,6 +98,48 @@ def test_of_a_series_whose_source_is_known_only_the_present_recipe_counts(cache:
     key = build.kernel_key(sources / "linux-source-7.3.tar.xz")
     put(build.kernels_folder() / key, "7.3.4", key)
     assert choice.choose("7.3").key == choice.choose("7.3.4").key == key
+
+
+def test_a_kernel_with_patches_of_the_users_own_is_called_by_them(cache: Path) -> None:
+    """It never stands for the series alone; of two builds of one name, the present recipe's counts, then the newest."""
+    for age, (key, own, recipe) in enumerate(
+        (("c1" * 8, ["mine"], ""), ("c2" * 8, ["mine"], KEYS["7.3.4"]), ("c3" * 8, ["mine", "more"], KEYS["7.3.4"]))
+    ):
+        made = put(build.kernels_folder() / key, "7.3.4", key, own=own, recipe=recipe)
+        os.utime(made / "linux", (2e9 - age, 2e9 - age))
+    assert choice.choose("7.3").key == choice.choose("7.3.4").key == KEYS["7.3.4"]
+    assert choice.choose("7.3+mine").key == choice.choose("7.3.4+mine").key == "c1" * 8
+    assert choice.choose("7.3+mine+more").name == "7.3.4+mine+more"
+    with pytest.raises(
+        KernelError, match=r"no kernel '7\.3\+more' here; .*7\.3\.4\+mine \(c1.*build 7\.3 --patch more\.patch`"
+    ):
+        choice.choose("7.3+more")
+    sources = build.fetched_sources()
+    sources.mkdir()
+    (sources / "linux-source-7.3.tar.xz").touch()
+    present = build.kernel_key(sources / "linux-source-7.3.tar.xz")
+    put(build.kernels_folder() / ("c4" * 8), "7.3.4", "c4" * 8, own=["mine"], recipe=present)
+    assert choice.choose("7.3+mine").key == "c4" * 8
+    rows = {row.kernel.key: row for row in choice.listed() if row.kernel}
+    assert [rows[each * 8].present for each in ("c1", "c4")] == [False, True]
+    assert [row.kernel for row in choice.listed() if row.series == "7.3"].count(None) == 1  # not built without it
+    assert len(choice.remove("7.3+mine")) == 3
+    assert choice.choose("7.3.4+mine+more").key == "c3" * 8
+
+
+def test_what_is_added_to_a_kernel_must_be_a_patch_with_a_name(tmp_path: Path) -> None:
+    for name, text, right in (
+        ("mine.patch", "hello\n", r"mine\.patch is no patch: it has no line that begins with '@@ -'"),
+        ("my own.diff", "@@ -1 +1 @@\n", r"give it a name of letters"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(KernelError, match=right):
+            choice.make("7.3", [tmp_path / name])
+    with pytest.raises(KernelError, match="cannot be read"):
+        choice.make("7.3", [tmp_path / "none.patch"])
+    (tmp_path / "mine.patch").write_text("@@ -1 +1 @@\n")
+    with pytest.raises(KernelError, match="two of the patches have the same name"):
+        choice.make("7.3", [tmp_path / "mine.patch"] * 2)
 
 
 def test_removing_takes_builds_and_the_source_that_was_brought(cache: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.worlds.emu import kernel_build as kernel
-from landspeed.worlds.emu.kernel_source import Recipe, fitting
+from landspeed.worlds.emu.kernel_source import Patch, Recipe, fitting
 from tests.support.emu_fixtures import ROOT
 
 
@@ -256,6 +256,16 @@ def test_a_build_leaves_program_options_and_addresses(
     assert [module.name for module in built.modules] == ["z-llc.ko", "a_bridge.ko"]  # the second needs the first
     assert not [module for module in built.modules if b".debug_info" in module.read_bytes()]
     assert not built.can_seccomp
+    assert (built.own, built.recipe) == ((), built.key)
+    (tmp_path / "mine.patch").write_text(hunk.replace("{}", '"idle"', 1).replace("{}", '"mine"', 1))
+    mine = kernel.build_kernel(own=[Patch.added(tmp_path / "mine.patch")])
+    assert (mine.name, mine.recipe) == ("9.9.1+mine", built.key) and mine.key != built.key
+    assert b"mine" in mine.executable.read_bytes() and b"mine" not in built.executable.read_bytes()
+    assert kernel.find_kernel() == built
+    with pytest.raises(
+        kernel.KernelError, match=r"mine\.patch does not fit Linux 9\.9 .*: checking file linux\.c Hunk"
+    ):
+        kernel.build_kernel(own=[Patch("mine.patch", hunk.replace("{}", "7", 1).replace("{}", "8", 1), own=True)])
     assert b".debug_info" not in built.executable.read_bytes()
     monkeypatch.setenv("MORE_OPTIONS", kernel.DEBUG_INFO)
     (recipe / "config").write_text("CONFIG_ONE=y\nCONFIG_DEBUG_INFO=y\n")
@@ -300,7 +310,7 @@ def test_two_set_ups_at_once_build_once(recipe: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     builds = []
 
-    def build(archive: Path, scratch: Path, key: str, log: object, targets: object) -> None:
+    def build(archive: Path, scratch: Path, key: str, log: object, targets: object, **_: object) -> None:
         builds.append(key)
         (scratch / "result").mkdir()
         executable = scratch / "result" / "linux"

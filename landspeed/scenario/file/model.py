@@ -38,7 +38,7 @@ from landspeed.scenario.file.section import Section, Text
 
 MOST_HOPS = 255  # the TTL has eight bits (RFC 791, RFC 8200)
 MOST_NODES, MOST_LINKS, MOST_FLOWS = 1000, 2000, 1000
-KERNEL_PATTERN = r"^\d+\.\d+(\.\d+)?$"
+KERNEL_PATTERN = r"^\d+\.\d+(\.\d+)?(\+[\w.+-]+)?$"
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 
 CongestionControl = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")]

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -29,10 +29,12 @@ from landspeed.worlds.emu.kernel_modules import MODULES, keep_modules, modules_b
 from landspeed.worlds.emu.kernel_source import (
     PACKAGES_IN,
     KernelError,
+    Patch,
     Recipe,
     archives,
     cache_root,
     fitting,
+    is_needed,
     numbers,
     package_version,
     series_of,
@@ -43,14 +45,6 @@ RECIPE = ROOT / "emu" / "kernel"
 PACKED = RECIPE / "built"  # a wheel brings its kernel along (setup/wheel.sh)
 SOURCES = Path("/usr/src")
 BUILD_STAMP = {"TIMESTAMP": "2026-01-01 00:00:00 UTC", "USER": "landspeed", "HOST": "landspeed", "VERSION": "1"}
-CONFIGURING = ("Kconfig", "Makefile", "Kbuild", "Build")  # these files name each other, across all of the tree
-OTHERS = (  # hardware that is not in this machine, and what is read and not built
-    "Documentation/", "samples/", "sound/", "tools/perf/", "tools/testing/", "drivers/accel/", "drivers/clk/",
-    "drivers/crypto/", "drivers/gpu/", "drivers/hid/", "drivers/hwmon/", "drivers/iio/", "drivers/infiniband/",
-    "drivers/input/", "drivers/media/", "drivers/mfd/", "drivers/mmc/", "drivers/mtd/", "drivers/net/ethernet/",
-    "drivers/net/wireless/", "drivers/phy/", "drivers/pinctrl/", "drivers/platform/", "drivers/power/", "drivers/scsi/",
-    "drivers/soc/", "drivers/staging/", "drivers/usb/", "drivers/video/fbdev/", "fs/btrfs/", "fs/ext4/", "fs/xfs/",
-)  # fmt: skip
 # Read by the watchdog in the memory of the running kernel: its clock, and the name of the task it runs.
 SYMBOLS = ("time_travel_time", "um_running_comm")
 # How it runs programs: by ptrace, or by seccomp (not 0). Linux before 6.16 has ptrace alone.
@@ -76,6 +70,8 @@ class Kernel:
         symbols: address of each of `SYMBOLS` in the process, and of those of `MORE_SYMBOLS` that it has.
         source: package and version of the source; "" when it is not known.
         left_out: names of the patches for speed that did not fit.
+        own: names of the patches that its user added to the recipe's.
+        recipe: key of the recipe alone: `key`, where the user added none.
     """
 
     executable: Path
@@ -84,6 +80,13 @@ class Kernel:
     symbols: dict[str, int]
     source: str = ""
     left_out: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    recipe: str = ""
+
+    @property
+    def name(self) -> str:
+        """Release, and what was added to it: 6.12.117, 7.3.4+my-patch."""
+        return "+".join((self.version, *self.own))
 
     @property
     def modules(self) -> list[Path]:
@@ -153,10 +156,10 @@ def find_source(series: str | None = None) -> Path:
     )
 
 
-def kernel_key(archive: Path) -> str:
-    """Sixteen hex digits that change with source version, options or patches."""
+def kernel_key(archive: Path, own: Sequence[Patch] = ()) -> str:
+    """Sixteen hex digits that change with source version, options or patches, also those that the user adds."""
     digest = hashlib.sha256(package_version(archive).encode())
-    recipe = Recipe.of(RECIPE, series_of(archive.name) or "0")
+    recipe = Recipe.of(RECIPE, series_of(archive.name) or "0", own)
     configs = ((config.name, config.read_text(encoding="utf-8")) for config in recipe.configs)
     for name, text in (*configs, *((patch.name, patch.text) for patch in recipe.patches)):
         digest.update(f"{name}\0{text}".encode())
@@ -169,8 +172,9 @@ def read_built(folder: Path) -> Kernel | None:
         about = json.loads((folder / "kernel.json").read_text())
         executable = folder / "linux"
         if os.access(executable, os.X_OK):
-            more = about.get("source", ""), tuple(about.get("left_out", ()))
-            return Kernel(executable, about["key"], about["version"], about["symbols"], *more)
+            more = about.get("source", ""), tuple(about.get("left_out", ())), tuple(about.get("own", ()))
+            key = about["key"]
+            return Kernel(executable, key, about["version"], about["symbols"], *more, about.get("recipe", key))
     return None
 
 
@@ -212,7 +216,7 @@ def find_kernel() -> Kernel:
         key = kernel_key(find_source())
     except KernelError:  # the source may be gone once the kernel is there
         known = fitting(RECIPE)
-        if built := [kernel for kernel in built_kernels() if kernel.series in known]:
+        if built := [kernel for kernel in built_kernels() if kernel.series in known and not kernel.own]:
             return min(built, key=lambda kernel: known.index(kernel.series))
         raise
     kernel = read_built(kernels_folder() / key)
@@ -239,22 +243,23 @@ def _in_cache(folder: Path, *, modules: bool) -> Kernel | None:
     kernel = read_built(folder)
     if kernel is None or (modules and not kernel.modules):
         return None
-    print(f"kernel: {kernel.key} (Linux {kernel.version}) is in the cache")
+    print(f"kernel: {kernel.key} (Linux {kernel.name}) is in the cache")
     return kernel
 
 
-def build_kernel(series: str | None = None, *, modules: bool = False) -> Kernel:
+def build_kernel(series: str | None = None, *, modules: bool = False, own: Sequence[Patch] = ()) -> Kernel:
     """The kernel of the present recipe, built if neither cache nor `LANDSPEED_WHEEL` has it (minutes on two cores).
 
     Args:
         series: such as 6.12, whose source is on this machine; None: the one that `make setup` takes.
         modules: its modules too; where the kernel is there, they alone.
+        own: patches that come after those of the recipe, and must fit.
 
     Raises:
         KernelError: no source, or the build failed; the message names the log.
     """
     archive = find_source(series)
-    key = kernel_key(archive)
+    key = kernel_key(archive, own)
     root = kernels_folder()
     if kernel := _in_cache(root / key, modules=modules):  # nor is somebody else's build waited for
         return kernel
@@ -270,7 +275,7 @@ def build_kernel(series: str | None = None, *, modules: bool = False) -> Kernel:
             if not (wheel and unpack_kernel(Path(wheel), key, scratch / "result")):
                 print(f"kernel: building {key} from {archive.name} (log: {log})", flush=True)
                 with log.open("w") as out:
-                    _build(archive, scratch, key, out, targets)
+                    _build(archive, scratch, key, out, targets, own=own)
             part = MODULES if there else ""
             shutil.rmtree(root / key / part, ignore_errors=True)  # one that cannot be used
             (scratch / "result" / part).rename(root / key / part)
@@ -286,20 +291,16 @@ def build_kernel(series: str | None = None, *, modules: bool = False) -> Kernel:
     return kernel
 
 
-def _fails(*command: str, cwd: Path, text: str = "") -> bool:
-    return subprocess.run(command, cwd=cwd, check=False, capture_output=True, input=text.encode()).returncode != 0
+def _failure(*command: str, cwd: Path, text: str = "") -> str:
+    """Return what a command printed that failed; "" if it did not."""
+    done = subprocess.run(command, cwd=cwd, check=False, capture_output=True, input=text.encode())
+    words = " ".join((done.stdout + done.stderr).decode(errors="replace").split())
+    return (words or "no reason was given") if done.returncode else ""
 
 
-def is_needed(member: str) -> bool:
-    """Return whether a file of the source archive can be part of this kernel: two thirds of them cannot."""
-    _, _, path = member.partition("/")
-    if path.rpartition("/")[2].startswith(CONFIGURING):
-        return True
-    folder, _, rest = path.partition("/")
-    return not path.startswith(OTHERS) and (folder != "arch" or rest.partition("/")[0] in ("", "Kconfig", "um", "x86"))
-
-
-def _build(archive: Path, scratch: Path, key: str, log: TextIO, targets: tuple[str, ...]) -> None:
+def _build(
+    archive: Path, scratch: Path, key: str, log: TextIO, targets: tuple[str, ...], *, own: Sequence[Patch]
+) -> None:
     def run(*command: str, cwd: Path, check: bool = True) -> None:
         print("+", *command, file=log, flush=True)
         # The same recipe gives the same kernel everywhere.
@@ -323,7 +324,7 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO, targets: tuple[s
             tar.extractall(scratch, needed)
     source = next(path for path in scratch.iterdir() if path.is_dir())
     series = series_of(archive.name) or "0"
-    recipe = Recipe.of(RECIPE, series)
+    recipe = Recipe.of(RECIPE, series, own)
     left_out = apply_patches(recipe, series, source, log)
     output, result = scratch / "output", scratch / "result"
     output.mkdir()
@@ -356,7 +357,8 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO, targets: tuple[s
         run("strip", "--strip-debug", "-o", str(result / "linux"), f"{output}/linux", cwd=source)
     shutil.copy(output / ".config", result / "config")
     about = {"key": key, "version": release, "symbols": symbols, "left_out": left_out}
-    (result / "kernel.json").write_text(json.dumps(about | {"source": package_version(archive)}))
+    about |= {"source": package_version(archive), "own": [patch.stem for patch in own], "recipe": kernel_key(archive)}
+    (result / "kernel.json").write_text(json.dumps(about))
 
 
 def symbols_in(names: str) -> dict[str, int]:
@@ -375,7 +377,9 @@ def apply_patches(recipe: Recipe, series: str, source: Path, log: TextIO) -> lis
     for patch in recipe.patches:
         command = ("patch", "-p1", "--forward")
         print("+", *command, "<", patch.name, file=log, flush=True)
-        if _fails(*command, "--dry-run", cwd=source, text=patch.text):
+        if failed := _failure(*command, "--dry-run", cwd=source, text=patch.text):
+            if patch.own:
+                raise KernelError(f"{patch.name} does not fit Linux {series} with landspeed's patches: {failed}")
             if not patch.stem.endswith("-speed"):
                 known = ", ".join(fitting(RECIPE))
                 raise KernelError(f"{patch.name} does not fit Linux {series}; the patches are known to fit {known}")

@@ -7,15 +7,17 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from landspeed.base.places import is_clone
 from landspeed.worlds.emu import kernel_build as build
 from landspeed.worlds.emu.kernel_build import SYMBOLS, Kernel
-from landspeed.worlds.emu.kernel_source import Apt, KernelError, archives, cache_root, fitting, numbers
+from landspeed.worlds.emu.kernel_source import Apt, KernelError, Patch, archives, cache_root, fitting, numbers
 
 VERSION = re.compile(r"\d+\.\d+(\.\d+)?$")
+WITH_PATCHES = re.compile(r"\d+\.\d+(\.\d+)?\+[\w.+-]+$")
 KEY = re.compile(r"[0-9a-f]{6,16}$")
 
 
@@ -23,8 +25,9 @@ def choose(word: str | None) -> Kernel:
     """A kernel by what the user calls it.
 
     Args:
-        word: a series (6.12), a release (6.12.117), the first digits of a build's key, a path of a kernel or of the
-            folder in which `landspeed kernel build` left one. None: that of `make setup`.
+        word: a series (6.12), a release (6.12.117), either with the patches that its user added (7.3+mine), the first
+            digits of a build's key, a path of a kernel or of the folder in which `landspeed kernel build` left one.
+            None: that of `make setup`.
 
     Raises:
         KernelError: it is not there; the message lists those that are.
@@ -33,20 +36,28 @@ def choose(word: str | None) -> Kernel:
         return build.find_kernel()
     if os.sep in word:
         return _at(Path(word).expanduser())
-    if VERSION.match(word):
+    if VERSION.match(word) or WITH_PATCHES.match(word):
         if kernel := _of_version(word):
             return kernel
     elif KEY.match(word):
         found = [kernel for kernel in available() if kernel.key.startswith(word)]
         if len(found) == 1:
             return found[0]
-    hint = f"; `landspeed kernel build {'.'.join(word.split('.')[:2])}` makes it" if VERSION.match(word) else ""
-    raise KernelError(f"no kernel '{word}' here; there are {in_words(available())}{hint}")
+    raise KernelError(f"no kernel '{word}' here; there are {in_words(available())}{_how_to_build(word)}")
+
+
+def _how_to_build(word: str) -> str:
+    """The command that makes what was asked for; "" if it is no version."""
+    if not (VERSION.match(word) or WITH_PATCHES.match(word)):
+        return ""
+    version, _, own = word.partition("+")
+    patches = "".join(f" --patch {name}.patch" for name in own.split("+") if name)
+    return f"; `landspeed kernel build {'.'.join(version.split('.')[:2])}{patches}` makes it"
 
 
 def in_words(kernels: list[Kernel]) -> str:
-    """Versions and keys, for messages."""
-    return ", ".join(f"{kernel.version} ({kernel.key})" for kernel in kernels) or "none"
+    """Names and keys, for messages."""
+    return ", ".join(f"{kernel.name} ({kernel.key})" for kernel in kernels) or "none"
 
 
 def available() -> list[Kernel]:
@@ -56,16 +67,23 @@ def available() -> list[Kernel]:
 
 
 def _of_version(word: str) -> Kernel | None:
-    """The build of the present recipe where its source is known, else the newest one of that version."""
-    found = [kernel for kernel in available() if word in (kernel.series, kernel.version)]
-    archive = archives(build.SOURCES, build.fetched_sources()).get(".".join(word.split(".")[:2]))
+    """The newest build of the present recipe where its source is known, else the newest one of that version."""
+    version = word.partition("+")[0]
+    found = [kernel for kernel in available() if _is_named(word, kernel)]
+    archive = archives(build.SOURCES, build.fetched_sources()).get(".".join(version.split(".")[:2]))
     if is_clone() and archive:
         key = build.kernel_key(archive)
-        if present := [kernel for kernel in found if kernel.key == key]:
+        if present := [kernel for kernel in found if kernel.recipe == key]:
             return present[0]
-        if word.count(".") == 1:  # builds of other recipes are there for those who name them whole
+        if version.count(".") == 1:  # builds of other recipes are there for those who name them whole
             return None
     return found[0] if found else None
+
+
+def _is_named(word: str, kernel: Kernel) -> bool:
+    """Return whether a series or a release, with what was added to it, is this kernel's."""
+    version, _, own = word.partition("+")
+    return version in (kernel.series, kernel.version) and own == "+".join(kernel.own)
 
 
 def _at(path: Path) -> Kernel:
@@ -103,7 +121,7 @@ def tracing_words(kernel: Kernel, how: str) -> list[str]:
     """
     if how == "seccomp" and not kernel.can_seccomp:
         able = in_words([each for each in available() if each.can_seccomp])
-        raise KernelError(f"Linux {kernel.version} ({kernel.key}) cannot run programs by seccomp; these can: {able}")
+        raise KernelError(f"Linux {kernel.name} ({kernel.key}) cannot run programs by seccomp; these can: {able}")
     words = {"auto": "seccomp=auto", "seccomp": "seccomp=on", "ptrace": "seccomp=off"}
     return [words[how]] if kernel.can_seccomp else []
 
@@ -152,10 +170,10 @@ def listed(*, update: bool = False) -> list[KernelRow]:
     lines: list[KernelRow] = []
     for kernel in available():
         series = kernel.series
-        present = keys.get(series) == kernel.key
+        present = keys.get(series) == kernel.recipe
         source = str(here.get(series, "")) if present else kernel.source
         lines.append(KernelRow(series, series in known, kernel, present, kernel.key == usual, source))
-    done = {line.series for line in lines if line.present}
+    done = {line.series for line in lines if line.present and line.kernel and not line.kernel.own}
     lines += [KernelRow(each, each in known, source=str(here[each])) for each in here if each not in done]
     apt = _apt()
     if update and is_clone():
@@ -168,20 +186,27 @@ def listed(*, update: bool = False) -> list[KernelRow]:
     return sorted(lines, key=lambda line: (numbers(line.series), not line.present))
 
 
-def make(series: str) -> Kernel:
+def make(series: str, patches: Sequence[Path] = ()) -> Kernel:
     """Bring the source of a series if it is not here, and build it if that has not been done.
 
+    Args:
+        series: such as 6.12.
+        patches: files to apply after landspeed's own patches, in this order; all must fit.
+
     Raises:
-        KernelError: there is no such source, or the build failed.
+        KernelError: there is no such source, a patch is none or does not fit, or the build failed.
     """
     if not is_clone():
         raise KernelError("kernels are built in a clone of landspeed: a wheel has one kernel, and takes others by path")
     if not re.match(r"\d+\.\d+$", series):
         raise KernelError(f"'{series}' is not a series of Linux; write two numbers, such as 6.12")
+    own = [Patch.added(file) for file in patches]
+    if len({patch.stem for patch in own}) < len(own):
+        raise KernelError("two of the patches have the same name, and the kernel is called by them: rename one")
     if series not in archives(build.SOURCES, build.fetched_sources()):
         print(f"kernel: fetching the source of Linux {series}", flush=True)
         _apt().fetch(series, build.fetched_sources())
-    return build.build_kernel(series)
+    return build.build_kernel(series, own=own)
 
 
 def remove(word: str) -> list[Path]:
@@ -190,7 +215,11 @@ def remove(word: str) -> list[Path]:
     Raises:
         KernelError: there is none.
     """
-    found = [each for each in build.built_kernels() if word in (each.series, each.version) or _is_key(word, each)]
+    found = [
+        each
+        for each in build.built_kernels()
+        if word in (each.series, each.version) or _is_named(word, each) or _is_key(word, each)
+    ]
     gone = [kernel.executable.parent for kernel in found]
     gone += [path for path in build.fetched_sources().glob(f"linux-source-{word}.tar.*") if VERSION.match(word)]
     if not gone:

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,14 @@ from landspeed.base.failures import NotReady
 OLDEST = (6, 6)
 SUITES_BESIDE = ("bookworm-backports", "trixie-backports")  # of Debian's archive: where its newer releases are
 PACKAGE = re.compile(r"linux-source-(\d+\.\d+)(?:\.0)?$")
+CONFIGURING = ("Kconfig", "Makefile", "Kbuild", "Build")  # these files name each other, across all of the tree
+OTHERS = (  # hardware that is not in this machine, and what is read and not built
+    "Documentation/", "samples/", "sound/", "tools/perf/", "tools/testing/", "drivers/accel/", "drivers/clk/",
+    "drivers/crypto/", "drivers/gpu/", "drivers/hid/", "drivers/hwmon/", "drivers/iio/", "drivers/infiniband/",
+    "drivers/input/", "drivers/media/", "drivers/mfd/", "drivers/mmc/", "drivers/mtd/", "drivers/net/ethernet/",
+    "drivers/net/wireless/", "drivers/phy/", "drivers/pinctrl/", "drivers/platform/", "drivers/power/", "drivers/scsi/",
+    "drivers/soc/", "drivers/staging/", "drivers/usb/", "drivers/video/fbdev/", "fs/btrfs/", "fs/ext4/", "fs/xfs/",
+)  # fmt: skip
 DPKG_STATUS = Path("/var/lib/dpkg/status")
 PACKAGES_IN = "Debian 12 and 13: linux-source-6.12, Ubuntu 24.04: linux-source-6.8.0"
 
@@ -78,15 +87,35 @@ def with_changes(text: str, changes: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class Patch:
-    """A patch of a recipe: its file's name and text."""
+    """A patch of a recipe, or one that the user adds to it: its file's name and text."""
 
     name: str
     text: str
+    own: bool = False
 
     @property
     def stem(self) -> str:
         """File name without the ending."""
-        return self.name.removesuffix(".patch")
+        return self.name.removesuffix(".diff").removesuffix(".patch")
+
+    @classmethod
+    def added(cls, file: Path) -> Patch:
+        """One that the user adds: what `git diff` or `git format-patch` writes.
+
+        Raises:
+            KernelError: it cannot be read, is no patch, or has a name that a kernel cannot be called by.
+        """
+        try:
+            made = cls(file.name, file.read_text(encoding="utf-8"), own=True)
+        except (OSError, UnicodeDecodeError) as error:
+            raise KernelError(f"{file}: the patch cannot be read: {error}") from None
+        if not re.search(r"^@@ -", made.text, re.MULTILINE):
+            raise KernelError(f"{file} is no patch: it has no line that begins with '@@ -'")
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", made.stem):
+            raise KernelError(
+                f"{file}: give it a name of letters, digits, '-', '_' and '.': the kernel is called by it"
+            )
+        return made
 
 
 @dataclass(frozen=True)
@@ -102,8 +131,8 @@ class Recipe:
     configs: list[Path]
 
     @classmethod
-    def of(cls, recipe: Path, series: str) -> Recipe:
-        """The recipe for a series.
+    def of(cls, recipe: Path, series: str, own: Sequence[Patch] = ()) -> Recipe:
+        """The recipe for a series, and patches of the user's own after it.
 
         Raises:
             KernelError: the general patch has changed, and what differs from it is not said anew.
@@ -112,13 +141,13 @@ class Recipe:
         configs = [recipe / "config", recipe / "config-mininet"]
         folders = [each for each in recipe.glob("series/*") if numbers(each.name) <= numbers(series)]
         if folders:
-            own = max(folders, key=lambda folder: numbers(folder.name))
-            for name, changes in _texts(own, "*.patch.diff").items():
+            nearest = max(folders, key=lambda folder: numbers(folder.name))
+            for name, changes in _texts(nearest, "*.patch.diff").items():
                 general = name.removesuffix(".diff")
-                patches[general] = with_changes(patches.get(general, ""), changes, f"series/{own.name}/{name}")
-            patches |= _texts(own, "*.patch")
-            configs += [each for each in (own / "config",) if each.exists()]
-        return cls([Patch(name, patches[name]) for name in sorted(patches) if patches[name]], configs)
+                patches[general] = with_changes(patches.get(general, ""), changes, f"series/{nearest.name}/{name}")
+            patches |= _texts(nearest, "*.patch")
+            configs += [each for each in (nearest / "config",) if each.exists()]
+        return cls([*(Patch(name, patches[name]) for name in sorted(patches) if patches[name]), *own], configs)
 
     def options(self) -> list[str]:
         """The lines `CONFIG_…=…` that the built kernel must have. What only Mininet scripts want, a series may lack."""
@@ -132,6 +161,15 @@ class Recipe:
 
 def _texts(folder: Path, pattern: str) -> dict[str, str]:
     return {each.name: each.read_text(encoding="utf-8") for each in folder.glob(pattern)}
+
+
+def is_needed(member: str) -> bool:
+    """Return whether a file of the source archive can be part of this kernel: two thirds of them cannot."""
+    _, _, path = member.partition("/")
+    if path.rpartition("/")[2].startswith(CONFIGURING):
+        return True
+    folder, _, rest = path.partition("/")
+    return not path.startswith(OTHERS) and (folder != "arch" or rest.partition("/")[0] in ("", "Kconfig", "um", "x86"))
 
 
 def archives(installed: Path, fetched: Path) -> dict[str, Path]:

@@ -246,7 +246,7 @@ def start(
     ]
     place = cache_root() / "memory"
     huge_bytes = memory_bytes + HUGE_MARGIN_BYTES if huge_pages_possible(place) else 0
-    LOG.info("kernel: Linux %s (%s), %s", kernel.version, kernel.key, kernel.executable)
+    LOG.info("kernel: Linux %s (%s), %s", kernel.name, kernel.key, kernel.executable)
     LOG.info("memory: %.2f GiB in %s", memory_bytes / 2**30, f"huge pages of {place}" if huge_bytes else shm)
     moved = () if terminal else (f"{out.fileno()}:{OUT_FD}", f"{err.fileno()}:{ERR_FD}")
     process = subprocess.Popen(

@@ -324,7 +324,7 @@ class EmuWorld(ProgramWorld):
                     ),
                     guest=GuestFacts(kernel_key=kernel.key, memory_bytes=transfer_memory(plan, self.options.memory)[0]),
                 ),
-                "versions": known.versions | {"kernel": kernel.version},
+                "versions": known.versions | {"kernel": kernel.name},
             }
         )
         bundle.note(record)

@@ -11,11 +11,13 @@ A cell that was run by the same kernel and programs is not run again. Exit statu
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 from dataclasses import replace
 
 from landspeed.runs.sweeps.sweep import State
+from landspeed.worlds.emu.kernel_choice import make
 from tests.bench.published.cells import sources
 from tests.bench.published.page import PAGE, kept, write_page
 from tests.bench.published.running import Choice, known, run
@@ -39,6 +41,7 @@ def main() -> int:
             continue
         worlds = tuple(world for world in source.worlds if parsed.world in {None, world})
         choice = Choice.of(replace(source, worlds=worlds), quick=parsed.quick).matching(parsed.match)
+        build_kernels(choice)
         found = run(choice, tell=Progress(source.name))
         lacking += len(choice.cells) * len(worlds) - len(found)
     outside = write_page([each for source in all_sources for each in known(source)])
@@ -47,6 +50,13 @@ def main() -> int:
         print(f"{each.source.name} {each.cell.name} ({each.world}): {each.mean:.4g}, published {each.cell.published:g}")
     print(f"{len(found) - len(outside)} of {len(found)} cells within; {lacking} could not be run")
     return 1 if lacking else 0
+
+
+def build_kernels(choice: Choice) -> None:
+    """Build the kernels that some cell asks for (minutes each, once)."""
+    for name in {str(cell.changes.get("kernel")) for cell in choice.cells} & choice.source.kernels.keys():
+        with contextlib.redirect_stdout(sys.stderr):
+            make(name.partition("+")[0], choice.source.kernels[name])
 
 
 class Progress:

@@ -56,6 +56,7 @@ class Source:
         seeds: of each cell.
         quick_seeds: of each cell with `QUICK=1`.
         worlds: in which it is run.
+        kernels: that its cells ask for beside the one of `make setup`: name → patches to add to its series.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Source:
     seeds: int = 1
     quick_seeds: int = 1
     worlds: tuple[str, ...] = ("emu",)
+    kernels: Mapping[str, Sequence[Path]] = field(default_factory=dict[str, Sequence[Path]])
 
     @property
     def scenario(self) -> Path:

@@ -26,10 +26,11 @@ make published           # all cells; what is known already is not run again
 - **landspeed** is the mean over the seeds, and the lowest and highest of them where there are several.
 - **Within**: some seed's figure is as near as the rule above the table allows, or the published one lies between two.
 - A row stays as it was until its cell is run again: a machine need not have run all of them.
-- Not asked yet: receive autotuning over kernels (its regression is in Linux 6.16 and 6.17, which are not built here),
-  picoquic's satellite tests (no registry has it), times of recovery (their slides could not be opened; the command
-  `python tests/bench/sim/bench_sim.py recovery` holds the same against the formula), DualPI2, and what the column
+- Not asked: picoquic's satellite tests (the one package that has picoquic, aiopquic, needs a newer Python than Debian
+  12's); times of recovery (their slides were searched for twice, and are in no archive reached here; the command
+  `python tests/bench/sim/bench_sim.py recovery` holds the same against the formula); DualPI2; and what the column
   "cells asked" leaves out.
+- Where a cause is "their own commands", the script `their_commands.py` beside the source's figures runs them.
 - Each source is a folder in `tests/bench/published/`: figures, where they were read, path, rule.
 
 """

@@ -5,9 +5,10 @@ from __future__ import annotations
 from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_mbit
 
 CUBIC = (
-    "theory is with landspeed: the square-root law expects 1.42 Mbit/s of this path (Mathis et al. 1997). In part it "
-    "is GSO: with `fidelity: super-packets`, where a loss takes a whole packet of several segments, five seeds have "
-    "1.63 … 2.35 Mbit/s, mean 1.89. The rest is not known"
+    "theory is with landspeed: the square-root law expects 1.42 Mbit/s of this path (Mathis et al. 1997). GSO and no "
+    "pacing give more: with `fidelity: super-packets`, where a loss takes a whole packet of several segments, five "
+    "seeds have 1.63 … 2.35 Mbit/s, mean 1.89; by their own commands, with netem on the sender itself, where nothing "
+    "spaces these packets, thirteen runs have 2.01 … 3.02, mean 2.36, the best within 15 % of theirs, which is one run"
 )
 
 
