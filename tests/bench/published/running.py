@@ -12,6 +12,8 @@ import yaml
 from landspeed.runs.sweeps.grid import Grid, plan_grid
 from landspeed.runs.sweeps.store import Store, rows_of
 from landspeed.runs.sweeps.sweep import State, SweepOptions, run_grid, store_of
+from landspeed.worlds.emu.kernel_choice import choose
+from landspeed.worlds.emu.kernel_source import KernelError
 from landspeed.worlds.make_world import make_world
 from tests.bench.published.cells import ROOT, Cell, Found, Source
 
@@ -54,8 +56,17 @@ def run(choice: Choice, folder: Path = FOLDER, tell: Callable[[State], None] = l
 
 
 def known(source: Source, folder: Path = FOLDER) -> list[Found]:
-    """What was run before of all cells of a source."""
-    return [found for world in source.worlds for found in _figures(Choice.of(source, quick=False), world, folder)]
+    """What was run before of all cells of a source whose kernels are here."""
+    every = Choice.of(source, quick=False)
+    choice = replace(every, cells=[cell for cell in every.cells if _has_kernel(cell.changes.get("kernel"))])
+    return [found for world in source.worlds for found in _figures(choice, world, folder)]
+
+
+def _has_kernel(name: object) -> bool:
+    try:
+        return name is None or bool(choose(str(name)))
+    except KernelError:
+        return False
 
 
 def _figures(choice: Choice, world: str, folder: Path, tell: Callable[[State], None] | None = None) -> list[Found]:
