@@ -166,6 +166,7 @@ def change_node(module: Any) -> None:
         _let_begin(self)
         return said
 
+    _change_open_vswitch(module.OVSSwitch)
     opened = module.Node.popen
 
     @functools.wraps(opened)
@@ -181,6 +182,24 @@ def change_node(module: Any) -> None:
             module.error(NO_LIMIT.format(what=f"cores={cores} has no effect"))
 
     module.CPULimitedHost.setCPUs = tell_of_cores
+
+
+def _change_open_vswitch(switch: Any) -> None:
+    """Give its ports their lines again: it takes every queue discipline from an interface that becomes a port."""
+    reapplies, starts = switch.TCReapply, switch.batchStartup.__func__
+
+    def reapply(interface: Any) -> None:
+        reapplies(interface)
+        if interface.link:
+            _give_line(interface)
+
+    def start_all(cls: Any, switches: Any, *words: Any, **named: Any) -> Any:
+        started = starts(cls, switches, *words, **named)
+        for interface in (each for one in switches for each in one.intfs.values() if each.link):
+            _give_line(interface)
+        return started
+
+    switch.TCReapply, switch.batchStartup = staticmethod(reapply), classmethod(start_all)
 
 
 def _tcp_sockets(node: Any) -> str:
