@@ -55,8 +55,8 @@ assert near.recv(8) == b"1234"
 far.sendall(b"headbodyheadbody")
 assert poll(near) == [near.fileno()]
 assert near.recv(4) == b"head"
-far.sendall(b"later")
 assert poll(near, other, wait_ms=60_000) == [near.fileno()]
+far.sendall(b"later")
 assert near.recv(4) == b"body" and near.recv(100) == b"headbody" and near.recv(100) == b"later"
 far.sendall(b"more")
 assert is_empty(near.recv, 4) and poll(near) == [near.fileno()] and near.recv(100) == b"more"
