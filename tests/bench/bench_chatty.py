@@ -1,8 +1,8 @@
 """`.venv/bin/python -m tests.bench.bench_chatty`: programs that make many calls, in the guest beside native.
 
-A Redis benchmark (if redis-server and redis-benchmark are in PATH), and an HTTP server that is asked 1000 small things
-one after the other. Both over loopback: natively here, then by `landspeed exec`, by turns. What a guest takes to start
-is measured by itself and taken off.
+100 000 system calls that do nothing, an HTTP server that is asked 1000 small things one after the other, and a Redis
+benchmark (if redis-server and redis-benchmark are in PATH). Over loopback: natively here, and by `landspeed exec`, by
+turns. What a guest takes to start is measured by itself and taken off.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from tests.bench.bench import COMMAND, LAN, Row, told
 
 TURNS = 3
+CALLS = "import os\nfor _ in range(100_000): os.getppid()"
 HTTP = """
 import http.client, http.server, threading
 class Small(http.server.BaseHTTPRequestHandler):
@@ -67,7 +68,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
         file = Path(folder, "lan.yaml")
         file.write_text(json.dumps(LAN))
-        rows = [measured("1000 small requests of HTTP", [sys.executable, "-c", HTTP], file)]
+        rows = [
+            measured("100 000 system calls", [sys.executable, "-c", CALLS], file),
+            measured("1000 small requests of HTTP", [sys.executable, "-c", HTTP], file),
+        ]
         if shutil.which("redis-server") and shutil.which("redis-benchmark"):
             rows.append(measured("20 000 requests of Redis, 50 at once", ["sh", "-c", REDIS], file))
     return told(rows)

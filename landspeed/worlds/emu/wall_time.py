@@ -33,12 +33,12 @@ BUSY = 1.5  # processes for each core
 OTHER_KIND = 2.0  # how far a network is from a path, as the logarithm of a ratio
 # Of a core of 2026, in seconds: a run with nothing to send; a node; a flow's programs; a second; a million packets of a
 # path, and on each of its links, most of which are passed in one step; a million packets of a network, on each link.
-GUESS = (0.3, 0.02, 0.05, 0.004, 0.3, 0.15, 1.5)
+GUESS = (0.2, 0.04, 0.05, 0.004, 1.0, 0.5, 1.2)
 # The guess counts as this part of one work. Another work's ratio counts the less, the farther it is, and all together
 # against one that says 1. Works that do not fit the law count less, beyond this part of their time. All three were
 # found by leaving out each work of a machine in turn (tests/emu/test_wall_time.py).
 GUESS_WEIGHT, NEAR, FITS = 0.02, 0.7, 0.1
-ROUNDS, DESCENTS = 8, 200
+ROUNDS, DESCENTS = 6, 60
 
 
 Law = tuple[float, ...]
