@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
+import statistics
 from pathlib import Path
 
 import pytest
@@ -47,7 +49,30 @@ def test_thirty_runs_tell_another_within_30_percent(*, is_path: bool) -> None:
     others = [a_work(random_, is_path=is_path) for _ in range(200)]
     wrong = [expected_wall_s(work, past) / takes_s(work) - 1 for work in others]
     assert max(map(abs, wrong)) < 0.3
-    assert any(abs(work.rough_s / takes_s(work) - 1) > 0.3 for work in others)  # without them it is less
+    assert any(abs(expected_wall_s(work, []) / takes_s(work) - 1) > 0.3 for work in others)  # without them it is less
+
+
+def test_four_fifths_of_the_runs_of_a_machine_are_told_within_30_percent_by_the_others() -> None:
+    """Runs of two cores in November 2026, most of them beside others (medians of each work); each left out in turn.
+
+    The nearest five alone, as it was before, tell two thirds. A work is not all: what a scenario loses, how it paces
+    and how many streams it has are not in it.
+    """
+    with (Path(__file__).parent / "wall_times.csv").open(encoding="utf-8") as lines:
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(lines)]
+    past = [
+        Past(
+            Work(row["seconds"], int(row["packets"]), int(row["nodes"]), int(row["flows"]), bool(row["is_path"])),
+            row["wall_s"],
+        )
+        for row in rows
+    ]
+    ratios = [
+        expected_wall_s(each.work, [other for other in past if other.work != each.work]) / each.wall_s for each in past
+    ]
+    assert len(ratios) > 60
+    assert sum(0.7 <= ratio <= 1.3 for ratio in ratios) >= 0.78 * len(ratios)
+    assert 1 / 1.2 <= statistics.median(ratios) <= 1.2
 
 
 def test_the_same_work_takes_what_it_took() -> None:

@@ -23,6 +23,7 @@ struct sampler {
 	uint64_t row_due_ns;
 	uint64_t line_due_ns;
 	uint64_t limit_ns;
+	uint64_t armed_ns; /* when the timer fires next: by itself from row to row */
 	struct stream_monitor *monitor;
 	struct windows *windows;
 };
@@ -36,26 +37,28 @@ static uint64_t grid_next(uint64_t now_ns, uint64_t step_ns)
 	return ((now_ns + monitor_gap_ns(step_ns)) / step_ns + 1) * step_ns;
 }
 
-static void timer_set(const struct sampler *sampler, uint64_t at_ns)
+static void timer_set(struct sampler *sampler, uint64_t at_ns)
 {
-	const struct itimerspec at = {.it_value = clock_timespec(at_ns)};
-	/* Cannot fail: it is a timer, and the time is one. */
+	const struct itimerspec at = {.it_value = clock_timespec(at_ns),
+				      .it_interval = clock_timespec(sampler->plan.interval_ns)};
+	/* Cannot fail: it is a timer, and the times are such. */
 	(void)timerfd_settime(sampler->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+	sampler->armed_ns = at_ns;
 }
 
-static void timer_arm(const struct sampler *sampler)
+static uint64_t timer_due_ns(const struct sampler *sampler)
 {
 	uint64_t due = number_least(number_least(sampler->row_due_ns, sampler->line_due_ns),
 				    sampler->limit_ns);
-	timer_set(sampler, windows_due_ns(sampler->windows, sampler->start_ns + due));
+	return windows_due_ns(sampler->windows, sampler->start_ns + due);
 }
 
-static void timer_wait(const struct sampler *sampler)
+/* How often it fired. */
+static uint64_t timer_wait(const struct sampler *sampler)
 {
 	uint64_t expirations;
 	/* Set again meanwhile or interrupted: who waits looks at the clock anyway. */
-	if (read(sampler->timer_fd, &expirations, sizeof(expirations)) < 0)
-		return;
+	return read(sampler->timer_fd, &expirations, sizeof(expirations)) < 0 ? 0 : expirations;
 }
 
 /*
@@ -74,7 +77,7 @@ static void answers_take(void *context)
 	    monitor_answered(sampler->monitor)) {
 		monitor_answers_take(sampler->monitor, now, sampler->row_due_ns);
 		sampler->row_due_ns += sampler->plan.interval_ns;
-		timer_arm(sampler);
+		timer_set(sampler, timer_due_ns(sampler));
 	}
 	(void)pthread_mutex_unlock(&sampler->mutex);
 }
@@ -106,10 +109,14 @@ static void sampler_follow(struct sampler *sampler)
 	(void)pthread_mutex_lock(&sampler->mutex);
 	while (more) {
 		if (!sampler->stopping) {
-			timer_arm(sampler);
+			uint64_t due_ns = timer_due_ns(sampler);
+			if (due_ns != sampler->armed_ns)
+				timer_set(sampler, due_ns);
 			(void)pthread_mutex_unlock(&sampler->mutex);
-			timer_wait(sampler);
+			uint64_t fired = timer_wait(sampler);
 			(void)pthread_mutex_lock(&sampler->mutex);
+			/* If it was set meanwhile: too late a time, and it is set again. */
+			sampler->armed_ns += fired * sampler->plan.interval_ns;
 		}
 		more = sampler_act(sampler, clock_monotonic_ns() - sampler->start_ns);
 	}

@@ -154,6 +154,21 @@ static void answer_take(struct stream_monitor *monitor, unsigned index, uint64_t
 	follow->time_ns = time_ns;
 }
 
+static bool is_busy(const struct stream_monitor *monitor, unsigned index)
+{
+	uint64_t calls = streams_calls(monitor->plan.streams, index);
+	return calls - monitor->each[index].calls >= BUSY_CALLS;
+}
+
+/* Whether it matters that this thread sleeps; two system calls for each row where it does. */
+static bool sleeps_matter(const struct stream_monitor *monitor)
+{
+	for (unsigned i = 0; !monitor->contended && i < streams_count(monitor->plan.streams); i++)
+		if (is_busy(monitor, i))
+			return true;
+	return false;
+}
+
 /*
  * Who must sleep while it reads the sockets met a lock that its stream's thread holds, and does so
  * again: threads that make calls all the time are then asked instead. One that does not answer
@@ -162,23 +177,23 @@ static void answer_take(struct stream_monitor *monitor, unsigned index, uint64_t
 static void streams_sample(struct stream_monitor *monitor, uint64_t time_ns)
 {
 	struct streams *streams = monitor->plan.streams;
-	long before = sleeps();
+	bool matters = sleeps_matter(monitor);
+	long before = matters ? sleeps() : 0;
 	for (unsigned i = 0; i < streams_count(streams); i++)
 		if (!monitor->each[i].asks || streams_answer(streams, i) == NULL)
 			stream_read(monitor, i, time_ns);
-	bool slept = sleeps() != before;
+	bool slept = matters && sleeps() != before;
 	monitor->contended = monitor->contended || (slept && monitor->slept);
 	monitor->slept = slept;
 	for (unsigned i = 0; i < streams_count(streams); i++) {
 		struct follow *follow = &monitor->each[i];
-		uint64_t calls = streams_calls(streams, i);
 		if (follow->time_ns != time_ns) {
 			answer_take(monitor, i, time_ns);
 			streams_ask(streams, i, 0);
 		} else {
-			follow->asks = monitor->contended && calls - follow->calls >= BUSY_CALLS;
+			follow->asks = monitor->contended && is_busy(monitor, i);
 		}
-		follow->calls = calls;
+		follow->calls = streams_calls(streams, i);
 	}
 }
 
