@@ -1,7 +1,5 @@
 """The pre-shared key: both ends prove it, strangers get nothing, messages on the way cannot be changed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ Wall time hides it: a test beside others waits for them. A program that nobody w
 figure.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -4,8 +4,6 @@ Goodput is what theory expects, with noise of 3 % that only the seed decides. `-
 file is there; a window of 13 MB breaks the run; every run adds a line to `--log FILE`; `--curve` writes samples.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Flows of datagrams, emulated and simulated alike: what is lost, and how late the rest comes, by arithmetic."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

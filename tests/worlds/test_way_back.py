@@ -1,7 +1,5 @@
 """A network whose acknowledgments go over another link than its data: simulated and emulated alike."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Worlds and tools of somebody else: a package in a folder is found and works everywhere, without a change here."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Files that a client has sent to it (`get`, `receive --serve-directory`): no path leads out, at either end."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

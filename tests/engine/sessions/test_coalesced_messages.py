@@ -1,7 +1,5 @@
 """Messages of the control connection that come in one piece are all heard at once: what is read wakes nobody twice."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The server sends: `--reverse` and `--bidir`, with all that holds in the other direction."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

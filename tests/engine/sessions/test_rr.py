@@ -1,7 +1,5 @@
 """Round trips: counted, spread, over connections that stay or new ones; in the guest to the hundredth of a percent."""
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

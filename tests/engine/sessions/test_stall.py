@@ -1,7 +1,5 @@
 """No session without progress lasts: whatever a peer leaves undone, the other end goes on to something else."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import socket

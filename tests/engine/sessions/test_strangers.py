@@ -1,7 +1,5 @@
 """Crowds of strangers from many addresses, beside a client that is far away and has the key."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

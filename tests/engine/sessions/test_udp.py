@@ -1,7 +1,5 @@
 """Datagrams: which came, in which order, how late; paced; in the guest as many are lost as the plan says."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Crowds of strangers from many addresses, and a client that is far away; also where a whole IPv6 network is local."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

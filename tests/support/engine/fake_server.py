@@ -1,7 +1,5 @@
 """A server that only pretends: it begins one session as the engine does, and then the test says what happens."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket
