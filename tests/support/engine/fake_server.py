@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.support.engine.fixtures import MAGIC, PROTOCOL
+from tests.support.engine.fixtures import MAGIC, PROTOCOL, control_connection
 
 TOKEN = "a5" * 32
 
@@ -17,6 +17,13 @@ def frame(message: dict) -> bytes:
     """A frame of the control connection."""
     text = json.dumps({"protocol": PROTOCOL} | message).encode()
     return struct.pack(">I", len(text)) + text
+
+
+def asked(port: int, request: dict) -> socket.socket:
+    """A control connection of somebody without a key, who has greeted and made this request."""
+    control = control_connection(port)
+    control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request))
+    return control
 
 
 def take(control: socket.socket) -> dict:
