@@ -13,8 +13,6 @@ Kinds: `quick` (the default; the tests run it), `slow` (virtual time: the same e
 `measured` (depends on the machine). `make figures` runs all of them, `make figures KIND=quick` some.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The site of these documents: `make docs` writes it to build/docs, and every warning is an error."""
 
-from __future__ import annotations
-
 import landspeed
 
 project = "landspeed"

@@ -6,8 +6,6 @@ docs/blocks.py says what a document can show of commands. All blocks of a docume
 like the clone, but has `results/runs` of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import difflib

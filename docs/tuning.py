@@ -1,7 +1,5 @@
 """Prints the table of docs/reference/host-settings.md: each tuning before and after, in virtual time."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

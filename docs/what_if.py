@@ -1,7 +1,5 @@
 """Runs the rows of docs/how-to/what-if.md and prints a table: .venv/bin/python docs/what_if.py first|record."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

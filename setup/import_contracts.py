@@ -5,8 +5,6 @@ is the law: there is no second list. A room has the modules of its folder, witho
 file) that has a row of its own.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ there, or the sources where there is none; pip-compile writes the hashes of all 
 pip is configured for says which hash is of which file.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable

@@ -6,8 +6,6 @@ Usage: python setup/manual_page.py >landspeed.1
 # argparse has no public way to a parser's arguments.
 # pyright: reportPrivateUsage=false
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator

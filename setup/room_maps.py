@@ -4,8 +4,6 @@ A line of a map is the beginning of the file's own docstring, as much of it as f
 Whatever else stands in a room's docstring stays, such as why a file is short.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

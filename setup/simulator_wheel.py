@@ -4,8 +4,6 @@
 `simulator_wheel.py take WHEEL` puts the wheel's program where a build would. Exit status 1: it cannot, which is said.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import zipfile

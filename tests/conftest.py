@@ -3,8 +3,6 @@
 What several test files share is in tests/support; no test imports another one.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import os

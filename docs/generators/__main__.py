@@ -1,7 +1,5 @@
 """Prints a part of the documents that is made from the program: python -m docs.generators scenario-keys."""
 
-from __future__ import annotations
-
 import sys
 
 from docs.generators import made

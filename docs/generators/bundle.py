@@ -1,7 +1,5 @@
 """The fields of a bundle's `result.json` and the columns of its series, made from the models that write them."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The command `landspeed` with all its words, made from its parser."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """`python -m docs.generators.grafana > landspeed.json`: a dashboard for Grafana of what watched hosts write."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

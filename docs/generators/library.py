@@ -1,7 +1,5 @@
 """The library `landspeed` as autodoc sees it: what `landspeed.__all__` names, whatever that is."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The words for what limits a transfer, and the thresholds by which they are found, made from their module."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from typing import get_args

@@ -1,7 +1,5 @@
 """A document of the repository's root as a page of the site: its links lead to pages, or name the file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The keys of a scenario file as tables, made from its JSON Schema."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Usage: python -m docs.pictures.demo FILE
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from html import escape

@@ -1,7 +1,5 @@
 """The slowest way back on which acknowledgments do not wait."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """What a slow way back costs: acknowledgments that stand for more, and where that ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT, FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised

@@ -1,7 +1,5 @@
 """The buffers that a host needs, set by sysctl."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

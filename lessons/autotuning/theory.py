@@ -1,7 +1,5 @@
 """Windows fixed and found: min(window / RTT, line rate after headers), and none where the system finds it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import (

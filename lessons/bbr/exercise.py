@@ -1,7 +1,5 @@
 """BBR's window in ProbeBW on a path of the student's own, and the least queue that takes its Startup."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

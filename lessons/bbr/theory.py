@@ -1,7 +1,5 @@
 """What BBR keeps on the way in each of its phases, by Linux's BBR of 2016 (net/ipv4/tcp_bbr.c)."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The largest reply that passes a tunnel of the student's own, and the MSS that lets all of them pass."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

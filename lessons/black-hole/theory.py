@@ -1,7 +1,5 @@
 """Which packets a tunnel lets through, what its ICMP message tells, and what happens where that is dropped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from landspeed.course.comparison import FigureAxis, FigurePoint, LessonFigure, LessonProgram

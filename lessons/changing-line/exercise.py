@@ -1,7 +1,5 @@
 """The round trip after a line became slower, and the least queue that loses nothing then."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """What a window needs when the line becomes faster, and what it costs when the line becomes slower."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

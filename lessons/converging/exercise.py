@@ -1,7 +1,5 @@
 """How many common losses make two windows nearly equal, and how often they come when the line is full."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 from dataclasses import replace

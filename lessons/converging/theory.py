@@ -1,7 +1,5 @@
 """How two windows become equal: what one packet more and half the window do to sum, difference and ratio."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

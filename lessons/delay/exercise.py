@@ -1,7 +1,5 @@
 """The largest echo that comes back in time: propagation and serialization, taken apart."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """How long a packet takes: propagation over the distance, serialization at each line."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

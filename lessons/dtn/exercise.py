@@ -1,7 +1,5 @@
 """The window and the pacing that fill a path of the student's own without a loss."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """What the settings of a data transfer node allow, one after the other (fasterdata.es.net, Linux tuning)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT, TIME, FigureLine, FigurePoint, LessonFigure, unpromised

@@ -1,7 +1,5 @@
 """A queue that marks: nothing sent again, and little delay."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

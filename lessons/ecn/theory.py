@@ -1,7 +1,5 @@
 """Marks instead of drops: nothing is sent again, and with marks at a threshold the queue stays at it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import (

@@ -1,7 +1,5 @@
 """Four streams share a line, and one of them is BBR: which?"""
 
-from __future__ import annotations
-
 import csv
 import io
 import random

@@ -1,7 +1,5 @@
 """How flows share a line: Reno as 1/RTT, Jain's index, and CUBIC against BBR."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised

@@ -1,7 +1,5 @@
 """What one download gets beside many, what an echo waits, and which queues give each person half."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

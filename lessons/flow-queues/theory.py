@@ -1,7 +1,5 @@
 """What a line gives each flow or host, and how long a small packet waits, when flows have queues of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import TIME, FigureAxis, FigureLine, FigurePoint, LessonFigure, LessonProgram

@@ -1,7 +1,5 @@
 """The least MTU that leaves a share of the line for payload."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """What a line leaves for payload: rate × MSS / (MTU + framing)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import FigureAxis, FigureLine, FigurePoint, LessonFigure

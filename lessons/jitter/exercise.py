@@ -1,7 +1,5 @@
 """The jitter that a telephone bears, and how long it must hold packets."""
 
-from __future__ import annotations
-
 import math
 import random
 

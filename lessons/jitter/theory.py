@@ -1,7 +1,5 @@
 """Jitter and reordering: what spreads, and what Linux makes of packets that overtake."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

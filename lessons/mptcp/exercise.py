@@ -1,7 +1,5 @@
 """What two routes of the student's own give together, and what is left when the first one is cut."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

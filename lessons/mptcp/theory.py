@@ -1,7 +1,5 @@
 """What two routes give one transfer together, what a window allows over both, and what is left when one is cut."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT, TIME, FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised

@@ -1,7 +1,5 @@
 """What a sender's capture shows with offload, and what was on the line."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """How large Linux makes the packets that it leaves to the card to cut, and how many of them captures see."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """How long Reno needs back after a loss, and the packets with which it is back in time."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """How long each congestion control needs to be back at full rate after one loss."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 

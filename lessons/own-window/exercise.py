@@ -1,7 +1,5 @@
 """A program with a window of its own, to be repaired."""
 
-from __future__ import annotations
-
 import base64
 import random
 import re

@@ -1,7 +1,5 @@
 """What a program's own window lets through, whatever TCP could do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The fastest pacing that a short queue survives."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

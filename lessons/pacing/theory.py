@@ -1,7 +1,5 @@
 """What pacing gives: its rate to the byte, and no burst for a queue to lose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import (

@@ -1,7 +1,5 @@
 """As few streams as fill the line, and what they take from others."""
 
-from __future__ import annotations
-
 import math
 import random
 

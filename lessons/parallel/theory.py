@@ -1,7 +1,5 @@
 """What n streams get where one is held back: n times as much, until the line is full."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import FigureAxis, FigurePoint, LessonFigure

@@ -1,7 +1,5 @@
 """The bucket that lets a file pass in time, and the one that Reno needs."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """What a token bucket lets through: its burst at the line's rate, then its own."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """A queue that keeps the delay below 20 ms and the line at 95 %."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """What a queue does to delay and to goodput."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import TIME, FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised

@@ -1,7 +1,5 @@
 """How near a server has to be for QUIC, and what one lost message of the student's own costs."""
 
-from __future__ import annotations
-
 import random
 import sys
 from types import ModuleType

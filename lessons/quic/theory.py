@@ -1,7 +1,5 @@
 """Round trips until a page is there, by four ways; and who waits for a message that was lost."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator, Sequence

@@ -7,8 +7,6 @@
 Of a QUIC connection, each message has a stream of its own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 import subprocess

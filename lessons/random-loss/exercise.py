@@ -1,7 +1,5 @@
 """The loss that a line may have for a rate: the square-root law, both ways."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

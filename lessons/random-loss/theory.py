@@ -1,7 +1,5 @@
 """What random loss leaves of the rate: the square-root law."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

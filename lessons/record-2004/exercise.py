@@ -1,7 +1,5 @@
 """Windows for a record, and the loss that it bears."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

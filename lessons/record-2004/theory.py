@@ -1,7 +1,5 @@
 """What bound the record of 25 June 2004, and what each of its settings gave."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

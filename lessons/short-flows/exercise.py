@@ -1,7 +1,5 @@
 """How long a page of the student's own takes, and how near a copy of it has to be."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """How long a file takes whose windows all are those of slow start."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

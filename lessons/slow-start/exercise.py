@@ -1,7 +1,5 @@
 """The first window with which a page is there in two round trips."""
 
-from __future__ import annotations
-
 import math
 import random
 

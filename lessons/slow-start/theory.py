@@ -1,7 +1,5 @@
 """Slow start: the window doubles in each round trip, until the queue overflows or something stops it before."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

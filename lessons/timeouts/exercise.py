@@ -1,7 +1,5 @@
 """When a transfer of the student's own goes on after an outage, and the longest outage that it bears in time."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """When TCP sends again: a probe, timeouts that double, and what SACK and RACK make of losses in the middle."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Window, shift and plateau, read from a capture of the student's own path."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 from dataclasses import replace

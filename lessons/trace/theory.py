@@ -1,7 +1,5 @@
 """What a capture's headers say of a transfer (window, scale, round trip, in flight), and what a capture takes."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import re

@@ -1,7 +1,5 @@
 """The least window that fills a path of the student's own."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw, points

@@ -1,7 +1,5 @@
 """What a window lets through: min(window / RTT, line rate after headers)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT_LOG, FigureAxis, FigureLine, FigurePoint, LessonFigure

@@ -3,8 +3,6 @@
 setup/wheel.sh puts it beside a copy of the sources with the built programs in it; nothing else uses it.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from setuptools import Distribution, setup

@@ -4,8 +4,6 @@ Ratios between two programs are taken within one run of this file, one after the
 Exit status 1 if a promise is not kept. `bench.py NAME…` measures only those.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

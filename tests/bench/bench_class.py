@@ -7,8 +7,6 @@ variants, so most right answers are known. Promised: 200 × 17 in 15 minutes on 
 hand-in of four has an answer that nobody else gave.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import re

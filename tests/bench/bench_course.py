@@ -4,8 +4,6 @@
 promises; on two cores 12 minutes from nothing and 5 s again; 30 MB, and 2 MB a page. Exit status 1 if one is not kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

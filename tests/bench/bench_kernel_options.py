@@ -6,8 +6,6 @@ compared, pair by pair: beside others on the machine they say more than wall tim
 status 1 above 1 %, or if samples differ.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

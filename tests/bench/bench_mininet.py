@@ -4,8 +4,6 @@ The same bytes of a lab beside a kernel build, its figures, and how fast nets st
 Wall times are of this machine; under `chrt -r 10` others on it disturb less. Exit status 1 if a promise is not kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -3,8 +3,6 @@
 Exit status 1 if a promise is not kept.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

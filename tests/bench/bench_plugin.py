@@ -4,8 +4,6 @@
 runs, also beside other load, and the same captures in all of them. Exit status 1 if one failed or differed.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

@@ -5,8 +5,6 @@ little as in the whole run), the traceroutes of both paths of 2004, and the fort
 4.2 Gbit/s. Exit status 1 if a promise is not kept. `landspeed record-book` rehearses them in full.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import sys

@@ -5,8 +5,6 @@ slowest answer, the runs, and whether each browser had its first run before any 
 slower than 2 s but for runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

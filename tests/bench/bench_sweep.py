@@ -4,8 +4,6 @@ cores: 48 cells on two cores beside one after the other, and what a cell costs b
 planned, and a finished sweep resumed. certainty: whether the true mean lies inside the intervals of `--until`.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

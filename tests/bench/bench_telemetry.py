@@ -16,8 +16,6 @@ All are medians with 95 % confidence intervals (bootstrap, Efron 1979). Exit sta
 samplers' part ends below what is promised.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

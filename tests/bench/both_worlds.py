@@ -1,7 +1,5 @@
 """Measures cases in both worlds, seed by seed, and keeps what was measured, so that the next call goes on."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

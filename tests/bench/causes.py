@@ -9,8 +9,6 @@ goodput must rise by more than 2 %, and without another possible cause, where it
 takes the runs that are kept for checking instead (tests/support/causes_held_out.py), `--truth` the sceptical tests.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -5,8 +5,6 @@ the exercises of twenty students, and make the pages of the lessons (all of them
 wrote is compared byte for byte: exit status 1 if anything differs. Usage: course_twice.py [LESSON …]
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

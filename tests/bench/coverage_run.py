@@ -5,8 +5,6 @@ to the lab's servers is counted only where tests import it. In a guest counting 
 few tests that would see them (marker `exact`) are left out, unless the words have a `-m` of their own.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -8,8 +8,6 @@ A reader's files are those of tests/scenario: importer_inputs, map_inputs, diale
 changed in bits, lines, numbers, words and members of JSON. What ends in anything else is kept in build/fuzz-readers.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -4,8 +4,6 @@ The clock of a guest stands still while its processor works, so that counting ch
 event of the plan comes some 10 us late.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import coverage

@@ -10,8 +10,6 @@ jitter up to the delay, slow ACK lines, queues at hosts, losses, duplicates, out
 It prints a line for each path that is refused, and how many were not. test_hard_paths.py tries a few.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

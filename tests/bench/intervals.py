@@ -1,7 +1,5 @@
 """How often an interval of `--until` holds the true mean: by draws from values that many seeds gave."""
 
-from __future__ import annotations
-
 import random
 import statistics
 from collections.abc import Sequence

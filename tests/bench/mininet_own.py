@@ -5,8 +5,6 @@ Mininet's source, such as `apt-get source mininet` unpacks (version 2.3.0); its 
 Exit status 1 if one fails that is not in `REASONS`, or if two outputs differ.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import os

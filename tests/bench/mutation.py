@@ -7,8 +7,6 @@ files that are mutated, and the tests that must notice.
     .venv/bin/python tests/bench/mutation.py 'landspeed.judge.bound.*'   only these, on what is there
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

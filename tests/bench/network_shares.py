@@ -1,7 +1,5 @@
 """How the two Reno flows of the dumbbell share its line, beside theory."""
 
-from __future__ import annotations
-
 import statistics
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ runs all cases or some, prints a table with what was known beside what was found
 wrong: a window by more than 2 %, a number of round trips by more than a tenth of one, or another word.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

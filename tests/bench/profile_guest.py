@@ -6,8 +6,6 @@ programs compute by themselves is in other processes, and not in the table. `--e
 without routers passed in one step.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

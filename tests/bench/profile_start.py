@@ -5,8 +5,6 @@ are told apart by what the command says on standard error, which is a twentieth 
 And what everybody waits for: `import landspeed`, and an answer of completion, at most 100 and 150 ms.
 """
 
-from __future__ import annotations
-
 import statistics
 import subprocess
 import sys

@@ -10,8 +10,6 @@ a few; `python -m tests.bench.random_paths` all of the 200 of a seed, in slices 
 A run that fails keeps its scenario and its bundles beside the results. `--number N` tries one by its number.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

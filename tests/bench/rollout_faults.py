@@ -15,8 +15,6 @@ power  of the receiver, which boots again
 disk   of the receiver, which is full from then on, also for the first `restore`
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import difflib

@@ -9,8 +9,6 @@ other commits too, also those that lack it (`git bisect run`: docs/developing/bi
 `git bisect` to skip a commit: a run left no samples.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A few paths that are hard to calibrate; `python -m tests.bench.hard_paths` tries 200."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

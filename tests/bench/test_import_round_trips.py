@@ -1,7 +1,5 @@
 """A path that is run, measured and imported is the same path, within 2 %: one bound by its line, one by its window."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The table of Mininet's own tests: what unittest says is read right."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.bench.mininet_own import OwnTest, results, row

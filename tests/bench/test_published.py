@@ -1,7 +1,5 @@
 """What others measured (tests/bench/published): a handful of cells, and the page."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A few random scenarios in both worlds; `tests/bench/random_paths.py --examples 200` tries as many as wanted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

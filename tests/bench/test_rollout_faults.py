@@ -1,7 +1,5 @@
 """The order in which the bench of a rollout's faults takes its cells, without a lab."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

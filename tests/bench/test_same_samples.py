@@ -1,7 +1,5 @@
 """The program that compares samples before and after a change: what it calls the same, and what it tells git bisect."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the tests judge wall time by: a try that the machine disturbed is made again, what is wrong fails at once."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

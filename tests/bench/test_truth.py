@@ -4,8 +4,6 @@ And `ping` over a slow line at every rate, as MEASURED in November 2026, and tho
 connection answers.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -7,8 +7,6 @@ Their path: 10 Mbit/s, 40 ms, a queue of 32 BDP. It prints the share of
 1000 s, and of parts of them. Some minutes on a quiet machine.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

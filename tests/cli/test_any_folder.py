@@ -1,7 +1,5 @@
 """What a run needs is there wherever it lies: programs, files and folders where the guest has folders of its own."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

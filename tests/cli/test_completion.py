@@ -1,7 +1,5 @@
 """Tab: commands, options and values; the scripts in real shells; the manual page."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`landspeed config`: defaults in a file; what is wrong in it is told where it is used."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

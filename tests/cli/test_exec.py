@@ -1,7 +1,5 @@
 """`landspeed exec`: a user's program on the path."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What an extra lacks is told by the doctor, and before anything long begins."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

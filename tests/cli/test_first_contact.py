@@ -1,7 +1,5 @@
 """What somebody meets who has never seen landspeed: the first words, the packaged scenarios, the demo, the doctor."""
 
-from __future__ import annotations
-
 import platform
 import re
 import shlex

@@ -3,8 +3,6 @@
 # argparse has no public way to a parser's arguments.
 # pyright: reportPrivateUsage=false
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Logs: silent unless asked for, then what was decided and started; standard logging for whoever uses the library."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

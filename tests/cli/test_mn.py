@@ -1,7 +1,5 @@
 """`landspeed mn`: Mininet scripts as they are, in virtual time."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`landspeed mn --cpu-time`: computing takes virtual time."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Examples of Mininet scripts in docs/examples/mininet, in the guest."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`landspeed mn` at a terminal: Mininet's own prompt in virtual time, which stands still while the person thinks."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import termios

@@ -1,7 +1,5 @@
 """`landspeed new`: what it writes passes check and runs; what cannot be is told with what would be right."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The same path by every command that names what bounds it: one reason, the same word, a remedy that exists there."""
 
-from __future__ import annotations
-
 import csv
 import re
 import tarfile

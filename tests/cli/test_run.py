@@ -1,7 +1,5 @@
 """`landspeed run` and its neighbours as a user or a script calls them: words, output, exit status."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`landspeed shell`: a prompt on the path, Mininet's own with all of its commands."""
 
-from __future__ import annotations
-
 import re
 import termios
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """How long somebody waits for a command that runs nothing: its processor time, whatever else the machine does."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A class: its secret, its grades and tables; ten cheats of different kinds, each refused."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Files for a class without Linux: image, Codespaces, JupyterHub; what a student gets is stated and limited."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The course: lessons are found and whole, theory is what its papers say, pages are right; no run is made here."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Every exercise: its key has all points, and one wrong answer loses those of the evidence, counted in a fresh run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """Examination papers: every answer against one worked by hand, variants that a class's secret draws, the command."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

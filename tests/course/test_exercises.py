@@ -1,7 +1,5 @@
 """Exercises: what an id draws, what is bad input, and grades against theory and a fresh run."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

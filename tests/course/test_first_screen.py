@@ -3,8 +3,6 @@
 The pages have their real text and questions; what is sealed in them is made up, so that nothing is run.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

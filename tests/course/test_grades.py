@@ -1,7 +1,5 @@
 """Exercises graded by runs: what theory, or a look at the samples, gives passes; a usual mistake does not."""
 
-from __future__ import annotations
-
 import csv
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """An assignment of nbgrader: its cells grade what the student's own folder asks."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

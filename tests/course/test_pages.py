@@ -1,7 +1,5 @@
 """Pages of the course, from a real lesson made small: what is run, what is kept, a broken promise, Jupyter."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import json

@@ -1,7 +1,5 @@
 """The course for a room: who one is, what one may see, forty browsers at once, and runs in fair order."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Figures in lessons' running text: each is what its formula gives, and one that is changed by hand is found."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator

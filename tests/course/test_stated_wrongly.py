@@ -4,8 +4,6 @@ A number of the true sentence is computed or measured (`STATED` of the lesson's 
 where there is none, the words are looked for. What else holds it is told beside it.
 """
 
-from __future__ import annotations
-
 import re
 from unittest.mock import Mock
 

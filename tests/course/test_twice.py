@@ -3,8 +3,6 @@
 `make course-twice` does this with two clones, twenty students and all lessons.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The workflows: ours runs what exists; those for users lie in docs/how-to/ci, and their last steps are run here."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

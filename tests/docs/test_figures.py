@@ -1,7 +1,5 @@
 """What the documents show of commands is what the commands print: deterministic figures are equal to the digit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

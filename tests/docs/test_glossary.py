@@ -1,7 +1,5 @@
 """The glossary: in order, each word once, and the words that the command's own help cannot do without."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

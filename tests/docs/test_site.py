@@ -1,7 +1,5 @@
 """The site of the documents: it builds without a warning, its links lead somewhere, it asks nothing of a network."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The record book and a run's evidence, for real: one whole record in the guest, its page, what is not run again."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One core of the host for each guest: which one, with whom, and that nothing measured depends on it."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """`landspeed doctor`: each finding under faked conditions, with its remedy."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """Faults: each ends with a message and the right status, keeps what was measured, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

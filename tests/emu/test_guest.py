@@ -1,7 +1,5 @@
 """The guest is shut off from the host: what it may write, who may run it, where a clone may lie."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

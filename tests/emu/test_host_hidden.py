@@ -3,8 +3,6 @@
 docs/explanation/emulated-world.md has the table; each of its rows is a test here.
 """
 
-from __future__ import annotations
-
 import platform
 import re
 import socket

@@ -1,7 +1,5 @@
 """iperf3 makes the flows of a network: at their times, several to one host, each with its results; else it refuses."""
 
-from __future__ import annotations
-
 import json
 import struct
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The virtual-time kernel as it runs: its options, its random numbers, its clock."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import sys

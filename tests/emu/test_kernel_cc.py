@@ -1,7 +1,5 @@
 """The compiler of the kernel's build: which files take the headers that are compiled once, and what comes out."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A kernel as the user asks for it: by series, release, build or path; what can be had, and what is not there."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The kernel's recipe and its cache: the key, which source and patches are taken, and builds."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tarfile

@@ -1,7 +1,5 @@
 """A kernel taken from a wheel in place of a build."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

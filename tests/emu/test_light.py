@@ -1,7 +1,5 @@
 """The guest's light start: what stands in for Python's own modules, and messages to the kernel, byte for byte."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

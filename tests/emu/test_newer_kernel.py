@@ -1,7 +1,5 @@
 """What newer releases of Linux have and the usual one has not: DualPI2, accurate ECN; the engine on such a kernel."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the records rest on in the emulated world: hops, an exact window, long paths of super-packets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

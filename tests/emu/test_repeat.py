@@ -1,7 +1,5 @@
 """The same run twice: the same bytes, although the second has another core, a busy host and a longer folder."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

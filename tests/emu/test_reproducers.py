@@ -1,7 +1,5 @@
 """Reproducers of the kernel's own faults (emu/kernel/reproduce), on the kernel that runs here."""
 
-from __future__ import annotations
-
 import re
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Too little of something: a full or unwritable disk, too little memory. A clear error, the right exit status."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable, Iterator

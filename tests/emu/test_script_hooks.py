@@ -1,7 +1,5 @@
 """What every Python of a Mininet script begins with (hooks/sitecustomize.py), here on this machine."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

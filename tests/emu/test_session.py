@@ -1,7 +1,5 @@
 """A session with a guest, host side, against a guest that is none: what it said before its end is read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -4,8 +4,6 @@ A limit in seconds would be far off on a quick machine and too near on a busy on
 measured before and after it (stopwatch.py).
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import subprocess

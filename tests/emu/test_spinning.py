@@ -1,7 +1,5 @@
 """Programs that spin: with `--spin-cost` virtual time passes for them, exactly and repeatably; without it they end."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Programs of the guest run by seccomp and by ptrace: the same bytes, on an idle host and a busy one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The wall time of a run, said beforehand: learned from runs of one machine, right within 30 % for another one."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

@@ -1,7 +1,5 @@
 """Whole captures of every node: the disk is said first, and each packet's one-way delay is in a table."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

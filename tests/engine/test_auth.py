@@ -1,10 +1,9 @@
 """The pre-shared key: both ends prove it, strangers get nothing, messages on the way cannot be changed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from tests.support.engine.auth import (
     corpus,
     make_key,
 )
-from tests.support.engine.fixtures import PROTOCOL, Bench, control_connection
+from tests.support.engine.fixtures import PROTOCOL, Bench
 
 FRAME_REQUEST = 16 << 10  # control/frame.h
 
@@ -37,8 +36,19 @@ def refused(bench: Bench, *options: str) -> str:
     return bench.result()["error"]
 
 
-def test_both_ends_have_the_key(bench: Bench) -> None:
-    key = make_key(bench)
+@pytest.fixture(name="key")
+def key_fixture(bench: Bench) -> Path:
+    return make_key(bench)
+
+
+@pytest.fixture(name="client")
+def client_fixture(bench: Bench, key: Path) -> Client:
+    """Of a receiver that has the key; it has said nothing."""
+    bench.receive("--key", str(key))
+    return Client(bench, key)
+
+
+def test_both_ends_have_the_key(bench: Bench, key: Path) -> None:
     receiver = bench.receive("--one-off", "--key", str(key))
     transfer(bench, key)
     assert receiver.wait() == 0
@@ -53,8 +63,7 @@ def test_strangers_are_turned_away_and_the_receiver_serves_on(bench: Bench) -> N
     transfer(bench, key)
 
 
-def test_a_sender_with_a_key_wants_one_of_the_receiver(bench: Bench) -> None:
-    key = make_key(bench)
+def test_a_sender_with_a_key_wants_one_of_the_receiver(bench: Bench, key: Path) -> None:
     bench.receive()
     assert "the receiver none: --key at both or at neither" in refused(bench, "--key", str(key))
 
@@ -70,8 +79,7 @@ def test_a_sender_with_a_key_wants_one_of_the_receiver(bench: Bench) -> None:
         (lambda path: (path.unlink(), os.mkfifo(path, 0o600)), "not a regular file"),
     ],
 )
-def test_a_key_file_that_will_not_do(bench: Bench, command: str, prepare, said: str) -> None:
-    key = make_key(bench)
+def test_a_key_file_that_will_not_do(bench: Bench, command: str, prepare, said: str, key: Path) -> None:
     prepare(key)
     options = ["--key", str(key), "--json", str(bench.folder / f"{command}.json")]
     program = bench.start(command, *options, host="127.0.0.1" if command == "send" else None)
@@ -83,16 +91,14 @@ def test_a_key_file_that_will_not_do(bench: Bench, command: str, prepare, said: 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_a_key_of_somebody_else(bench: Bench) -> None:
-    key = make_key(bench)
+def test_a_key_of_somebody_else(bench: Bench, key: Path) -> None:
     os.chown(key, 65534, 65534)
     program = bench.start("send", "--key", str(key), host="127.0.0.1")
     assert program.wait(20) == 2
     assert "its owner is user 65534" in program.errors
 
 
-def test_a_key_file_is_never_overwritten(bench: Bench) -> None:
-    key = make_key(bench)
+def test_a_key_file_is_never_overwritten(bench: Bench, key: Path) -> None:
     before = key.read_text()
     assert key.stat().st_mode & 0o7777 == 0o600
     run = subprocess.run([str(bench.binary), "key", str(key)], capture_output=True, text=True, check=False, timeout=20)
@@ -101,10 +107,7 @@ def test_a_key_file_is_never_overwritten(bench: Bench) -> None:
     assert key.read_text() == before
 
 
-def test_the_protocol_is_what_its_description_says(bench: Bench) -> None:
-    key = make_key(bench)
-    bench.receive("--key", str(key))
-    client = Client(bench, key)
+def test_the_protocol_is_what_its_description_says(client: Client) -> None:
     client.greet()
     client.prove()
     client.tagged(REQUEST)
@@ -119,11 +122,8 @@ def test_x25519_is_as_the_rfc_has_it() -> None:
 
 
 @pytest.mark.parametrize("share", ["00" * 32, "01" + "00" * 31])
-def test_a_share_of_small_order_opens_nothing(bench: Bench, share: str) -> None:
+def test_a_share_of_small_order_opens_nothing(share: str, client: Client, key: Path) -> None:
     """What it gives with any other share is known to everybody."""
-    key = make_key(bench)
-    bench.receive("--key", str(key))
-    client = Client(bench, key)
     client.put({"type": "greeting", "nonce": client.ours.hex(), "share": share, "key": True})
     challenge = client.get()
     seen = bytes.fromhex(share) + bytes.fromhex(challenge["share"])
@@ -133,40 +133,26 @@ def test_a_share_of_small_order_opens_nothing(bench: Bench, share: str) -> None:
 
 
 @pytest.mark.parametrize("share", [None, "", "zz" * 32, "00" * 31, 7])
-def test_a_share_that_is_none(bench: Bench, share: object) -> None:
-    key = make_key(bench)
-    bench.receive("--key", str(key))
-    client = Client(bench, key)
+def test_a_share_that_is_none(share: object, client: Client) -> None:
     client.put({"type": "greeting", "nonce": client.ours.hex(), "share": share, "key": True})
     assert client.get()["text"] == "greeting: share must be 64 hexadecimal digits"
 
 
-def test_shares_are_never_the_same(bench: Bench) -> None:
-    key = make_key(bench)
+@pytest.mark.parametrize(
+    "fresh", [lambda client: client.keys.seen[96:], lambda client: client.theirs], ids=["share", "nonce"]
+)
+def test_shares_and_nonces_are_never_the_same(bench: Bench, key: Path, fresh: Callable[[Client], bytes]) -> None:
     bench.receive("--key", str(key))
     seen = set()
     for _ in range(5):
         client = Client(bench, key)
         client.greet()
-        seen.add(client.keys.seen[96:])
+        seen.add(fresh(client))
         client.socket.close()
     assert len(seen) == 5
 
 
-def test_nonces_are_never_the_same(bench: Bench) -> None:
-    key = make_key(bench)
-    bench.receive("--key", str(key))
-    seen = set()
-    for _ in range(5):
-        client = Client(bench, key)
-        client.greet()
-        seen.add(client.theirs)
-        client.socket.close()
-    assert len(seen) == 5
-
-
-def test_a_recorded_proof_is_of_no_use_later(bench: Bench) -> None:
-    key = make_key(bench)
+def test_a_recorded_proof_is_of_no_use_later(bench: Bench, key: Path) -> None:
     bench.receive("--key", str(key))
     first = Client(bench, key)
     first.greet()
@@ -179,10 +165,7 @@ def test_a_recorded_proof_is_of_no_use_later(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("proof", ["", "00" * 32, "zz" * 32, "00" * 31, "00" * 33, None, 7])
-def test_a_proof_that_is_none(bench: Bench, proof: object) -> None:
-    key = make_key(bench)
-    bench.receive("--key", str(key))
-    client = Client(bench, key)
+def test_a_proof_that_is_none(bench: Bench, proof: object, client: Client, key: Path) -> None:
     client.greet()
     client.put({"type": "proof", "proof": proof})
     assert client.get()["text"] == "the sender's key is not the receiver's"
@@ -190,18 +173,14 @@ def test_a_proof_that_is_none(bench: Bench, proof: object) -> None:
 
 
 @pytest.mark.parametrize("skip", ["greeting", "proof"])
-def test_no_step_can_be_left_out(bench: Bench, skip: str) -> None:
-    key = make_key(bench)
-    bench.receive("--key", str(key))
-    client = Client(bench, key)
+def test_no_step_can_be_left_out(skip: str, client: Client) -> None:
     if skip == "proof":
         client.greet()
     client.put(REQUEST)
     assert client.get()["text"] == f"the peer sent 'request' where '{skip}' belongs"
 
 
-def test_a_message_that_was_changed_on_the_way(bench: Bench) -> None:
-    key = make_key(bench)
+def test_a_message_that_was_changed_on_the_way(bench: Bench, key: Path) -> None:
     receiver = bench.receive("--key", str(key))
     client = Client(bench, key)
     client.greet()
@@ -212,10 +191,7 @@ def test_a_message_that_was_changed_on_the_way(bench: Bench) -> None:
     transfer(bench, key)
 
 
-def test_large_messages_are_for_known_peers_only(bench: Bench) -> None:
-    key = make_key(bench)
-    bench.receive("--key", str(key))
-    client = Client(bench, key)
+def test_large_messages_are_for_known_peers_only(bench: Bench, client: Client, key: Path) -> None:
     client.greet()
     client.put({"type": "proof", "proof": "00" * 2100})
     assert "above 4096 bytes" in client.get()["text"]
@@ -228,9 +204,8 @@ def test_large_messages_are_for_known_peers_only(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("keyed", [False, True], ids=["anybody", "with the key"])
-def test_who_has_a_key_may_ask_at_length(bench: Bench, keyed: bool) -> None:
+def test_who_has_a_key_may_ask_at_length(bench: Bench, keyed: bool, key: Path) -> None:
     """One loop reads the requests of all, so strangers' are short; a session, in a process of its own, reads any."""
-    key = make_key(bench)
     words = ["--key", str(key)] if keyed else []
     server = bench.start("receive", "--quiet", "--clients", "2", *words)  # the first may still be on its way out
     server.wait_for("listening")
@@ -244,8 +219,6 @@ def test_who_has_a_key_may_ask_at_length(bench: Bench, keyed: bool) -> None:
             assert client.get(tagged=True)["type"] == "grant"
             client.socket.close()
             continue
-        with control_connection(bench.port) as control:
-            greeting = {"type": "greeting", "nonce": "00" * 32, "key": False}
-            control.sendall(fake_server.frame(greeting) + fake_server.frame(padded | {"more": more}))
+        with fake_server.asked(bench.port, padded | {"more": more}) as control:
             answer = fake_server.take(control)
         assert f"above {FRAME_REQUEST} bytes" in answer["text"] if more else answer["type"] == "grant"

@@ -1,7 +1,5 @@
 """What a congestion control says of itself is in the samples: BBR's estimates and gains, nothing of the others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The fuzz targets' kept inputs belong to the protocol of today; the inputs themselves are run by meson's tests."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

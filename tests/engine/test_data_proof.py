@@ -1,7 +1,5 @@
 """Data connections: each proves the session's secret, comes from the sender's host, and strangers keep nobody out."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import hmac

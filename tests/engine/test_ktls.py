@@ -1,7 +1,5 @@
 """--protect ktls: records that the kernel makes and opens. What runs needs a kernel that has TLS: the guest's."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

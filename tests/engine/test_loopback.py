@@ -1,7 +1,5 @@
 """Real transfers over the loopback device: bytes, limits, both receive modes, both address families, the samples."""
 
-from __future__ import annotations
-
 import json
 import time
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Help, man page and behaviour say the same of every option; defaults themselves: engine/tests/test_options.c."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

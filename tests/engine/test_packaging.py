@@ -1,7 +1,5 @@
 """What ships with the engine is true: unit files, completions, the manual page, the name of the build."""
 
-from __future__ import annotations
-
 import platform
 import re
 import shlex

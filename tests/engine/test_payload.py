@@ -2,8 +2,6 @@
 engine's own test (engine/tests/test_block_fill.c) holds all its ways of making them to.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """--protect: what travels cannot be read (aead) or changed (mac, aead) by whoever carries it."""
 
-from __future__ import annotations
-
 import random
 import socket
 from collections.abc import Callable, Iterator

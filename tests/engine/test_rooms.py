@@ -1,7 +1,5 @@
 """The engine's sources keep to their rooms, and the check that says so finds what does not."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 The whole of tests/test_engine_*.py under them, and of the simulator's: `make sanitize`.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

@@ -1,7 +1,5 @@
 """Verified payload: a proxy behind the TCP checksum damages blocks, and each fault is found where it was made."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator

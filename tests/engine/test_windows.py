@@ -1,7 +1,5 @@
 """Windows that a host does not grant: a warning says what was granted, by which end, and which sysctl allows it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

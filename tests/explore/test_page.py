@@ -1,7 +1,5 @@
 """The explore page in a browser: by mouse, keyboard and touch, from a telephone to a desk, on paper, for everybody."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

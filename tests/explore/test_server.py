@@ -1,7 +1,5 @@
 """`landspeed explore`: the served page's runs, who is let in, and bad input."""
 
-from __future__ import annotations
-
 import json
 import re
 import resource

@@ -1,7 +1,5 @@
 """Theory of the explore page against closed formulas."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Scripts and topologies of scenarios: each is opened by the program that it is for."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Results, series and captures of runs: each is read by the program or the reader that it is for."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

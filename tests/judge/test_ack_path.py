@@ -1,7 +1,5 @@
 """A line back that is full: at which share, in which world's counters, and how it is told."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

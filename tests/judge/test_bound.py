@@ -1,7 +1,5 @@
 """What bound a run, cause by cause: each with the figures at its edge, and the words that name them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A BBR stream below its limit by its own probing: when the samples show it, and when the cause stays unknown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of a calibration: each figure at the edge of what is allowed, in every world's terms."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any

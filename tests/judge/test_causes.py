@@ -1,7 +1,5 @@
 """Causes known by construction, in both worlds: what a run is told held it, and that no false cause is told."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

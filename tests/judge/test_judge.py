@@ -1,7 +1,5 @@
 """The judge's numbers, the boundaries of its verdicts, and what it says bound a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The words for limits: each with a sentence, spelt in one module, and the same in the engine's C."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Delay under load: percentiles by time, a queue's wait by its line, and a home line held against arithmetic."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

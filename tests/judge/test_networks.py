@@ -1,7 +1,5 @@
 """The judge, the samples and the queries of a network, on figures made by hand: two flows, the second 2 s later."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

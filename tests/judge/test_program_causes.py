@@ -1,7 +1,5 @@
 """Programs whose cause is known by construction, on paths and networks: what the judge of sockets tells."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

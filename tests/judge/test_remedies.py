@@ -1,7 +1,5 @@
 """What the judge and the reports advise exists where the user is: keys of scenario files, options of commands."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

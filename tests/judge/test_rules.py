@@ -1,7 +1,5 @@
 """The contest's rules at their boundaries, and distances against known geodesics."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

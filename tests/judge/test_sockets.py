@@ -1,7 +1,5 @@
 """What runs at several round-trip times say together, and what one run says: from figures whose answer is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A call's quality: the E-model against values that others published for it, and the choice of the playout time."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """Every verdict whole: its figures, its tolerance, and its sentence, as report and command print them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 All of them at every round-trip time are in `make probe-cases`; here are the cheap ones, with and without loss.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`landspeed.path`: programs on a path whose clock stands still but while a call waits; what goes wrong is told."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

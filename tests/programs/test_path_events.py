@@ -1,7 +1,5 @@
 """Events of a path: checked beside each other, told when they never came; and what is no path."""
 
-from __future__ import annotations
-
 import pytest
 
 import landspeed as ls

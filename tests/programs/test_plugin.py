@@ -1,7 +1,5 @@
 """The pytest plug-in, tried as pytest tries plug-ins: small test files in a folder, run by a pytest of their own."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 All cases are in probe_cases.py (`make probe-cases`); here are the cheap ones.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

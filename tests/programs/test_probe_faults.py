@@ -1,7 +1,5 @@
 """Bad input and faults, as a user meets them in a shell: exit status, what is said, and that nothing is left behind."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

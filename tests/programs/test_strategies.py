@@ -1,7 +1,5 @@
 """The strategies: what they draw are scenarios and events that are right, and what fails shrinks to little."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A full disk and a kill at each step of a rollout: what was changed is written down, and all of it comes back."""
 
-from __future__ import annotations
-
 import os
 import resource
 from pathlib import Path

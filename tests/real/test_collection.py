@@ -1,7 +1,5 @@
 """The collection landspeed.dtn as one has it who has nothing else of landspeed: built, installed, read, used alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

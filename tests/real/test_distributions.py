@@ -5,8 +5,6 @@ are Debian 13, and a test that is skipped says why. The packages of EL and openS
 run.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 import os

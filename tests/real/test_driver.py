@@ -1,7 +1,5 @@
 """What `landspeed real` does before any host is touched: inventory, gate, shaping, comparison, the state file."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@ They use what was not there then, so they are not run on that commit. What is wr
 shown by its files instead: a text that is there, or is missing (`-`), in a file of it.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

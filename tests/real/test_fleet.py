@@ -1,7 +1,5 @@
 """Several flows between several servers: their inventory, their schedule, their bundle; before any host is touched."""
 
-from __future__ import annotations
-
 import io
 import json
 import runpy

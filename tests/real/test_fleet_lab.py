@@ -5,8 +5,6 @@ Two of each; with LANDSPEED_FLEET=4 (`make lab-fleet`) four of each.
 One lab for all tests of this file; they use it in this order.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

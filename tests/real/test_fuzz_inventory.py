@@ -1,7 +1,5 @@
 """Inventories: any word for a host, and folders whose files are damaged, end in a sentence with a remedy."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -3,8 +3,6 @@
 The server is a sshd on the loopback device. It refuses every login, so that a play does nothing here whatever happens.
 """
 
-from __future__ import annotations
-
 import getpass
 import hashlib
 import os

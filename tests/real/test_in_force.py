@@ -3,8 +3,6 @@
 `nft` is that of the lab's servers.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

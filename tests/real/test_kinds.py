@@ -1,7 +1,5 @@
 """Kinds of settings, one by one: how each is read, set and put back."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from pathlib import Path

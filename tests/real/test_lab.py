@@ -4,8 +4,6 @@ Create (the fixtures), what changes nothing, converge, idempotence, verify, bad 
 middle of each role), destroy. One lab for all tests of this file; they use it in this order, one after the other.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """A host has one owner at a time: who comes meanwhile is told who has it, and takes it only by saying so."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the plays' modules say of a path and of an attempt, from what ping, traceroute and systemctl show there."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 What the kernel and ethtool say there is given as text, in the forms of ethtool(8) and of sysfs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

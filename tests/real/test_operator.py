@@ -1,7 +1,5 @@
 """An operator's machine: what it needs for `landspeed real`, and what plays leave on the hosts that they work on."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

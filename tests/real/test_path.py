@@ -3,8 +3,6 @@
 In namespaces of this machine, whose kernel may have no netem: the links have no qdiscs here, the lab's have.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A play that did not reach its hosts is no success; an inventory that cannot be read is found before any play."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

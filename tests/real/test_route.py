@@ -1,7 +1,5 @@
 """The way of a flow by its own ports, in network namespaces with two routers between."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import json

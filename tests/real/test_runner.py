@@ -1,7 +1,5 @@
 """A play and the process that runs it: the folder of its files, who ends with whom, what is left when one is killed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What plays set on a host: nothing before its former value is written down, nothing twice, and `restore` undoes it."""
 
-from __future__ import annotations
-
 import base64
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stalls of the machine beside what is measured in real time: seen, and told apart from a path that is wrong."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import signal

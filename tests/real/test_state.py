@@ -1,7 +1,5 @@
 """What plays write down on a host before they change it, and how each kind of setting is read and put back."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tolerances of a real path: those of the plays are the package's."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What runs is what was rehearsed: no figure of the plan can be changed in an inventory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

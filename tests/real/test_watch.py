@@ -1,7 +1,5 @@
 """The watch of a host during an attempt: what it counts, when it ends the flows, what Prometheus and the judge get."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import json

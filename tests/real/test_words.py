@@ -1,7 +1,5 @@
 """`landspeed real PLAY` without hosts: which play is run with what, and what was collected becomes a bundle."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """Each page as somebody gets it who is sent this one file: alone, in a browser, from a phone's width to a screen's."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The report: self-contained, without errors in a browser, no wider than a phone, right figures, honest notes."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The report of streams of several congestion controls: grouped and coloured by control, and a table of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

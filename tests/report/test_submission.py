@@ -1,7 +1,5 @@
 """The submission page and the record book: what is on them, and how a browser takes them."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

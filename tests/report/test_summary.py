@@ -1,7 +1,5 @@
 """The end of a run in the terminal and in a pipe, and the words for quantities."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from pathlib import Path

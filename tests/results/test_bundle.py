@@ -1,7 +1,5 @@
 """The bundle survives what may happen to it: a kill, a full disk, a folder that cannot be written."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

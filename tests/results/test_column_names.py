@@ -1,7 +1,5 @@
 """The columns of the raw samples: the programs in C and C++ write those that Python reads, in the same order."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

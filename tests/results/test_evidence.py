@@ -1,7 +1,5 @@
 """Evidence of a bundle: whatever is altered after it was signed is found, and named."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A synthetic run with plausible figures, for the tests of results/, and tests that it is what it claims."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.results_fixture import (

@@ -1,7 +1,5 @@
 """All flows of a run together: what the record says of the whole follows from its flows, and stands nowhere else."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Damaged bundles: whatever is in them, the command reads them, marks them, or says what is wrong."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

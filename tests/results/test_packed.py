@@ -1,7 +1,5 @@
 """A run as one file: packed, sent, unpacked and shown; what is no packed run is refused."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """DuckDB over bundles: the views, an empty folder, damaged bundles, wrong SQL, the output for pipes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

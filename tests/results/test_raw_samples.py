@@ -1,7 +1,5 @@
 """CSV to parquet: the figures, the bytes, and files cut short."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

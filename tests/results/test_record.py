@@ -1,7 +1,5 @@
 """Records: typed facts of each world, and what is no record of today."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The one reader of a bundle's time series: tables, series, figures, and what it says of files it cannot read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

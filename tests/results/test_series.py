@@ -1,7 +1,5 @@
 """Byte curves and sums of streams: what lies between samples, and where a curve ends."""
 
-from __future__ import annotations
-
 import pytest
 
 from landspeed.results.series import ByteCurves, rounds_of, total_of

@@ -1,7 +1,5 @@
 """`landspeed compare` over the stand-in for the simulator: tables, differences, the page, refusals."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """`import landspeed`: scenarios in Python, runs in threads and in asyncio, failures with a type."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Two Reno flows of 20 and 200 ms through one bottleneck: each world beside theory, and both beside each other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Predictions: start and steady part of a curve, the end that follows, the choices, and what is said of them."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Nobody imports what a thread is importing: landspeed/runs/preload.py."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """BBR's looks at the round trip, in both worlds: as many, and the same goodput (docs/ns3/17-probe-rtt.md)."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

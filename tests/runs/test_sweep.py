@@ -1,7 +1,5 @@
 """Sweeps by the command and the library, in a world that computes: cells, what is reused, failures, certainty."""
 
-from __future__ import annotations
-
 import statistics
 import subprocess
 import sys

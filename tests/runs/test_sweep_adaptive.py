@@ -1,7 +1,5 @@
 """`sweep --adaptive`: values lie where the curve bends, and what cannot be is said. The toy world computes."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

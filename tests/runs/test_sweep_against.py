@@ -1,7 +1,5 @@
 """Sweep against sweep: what differs beyond its uncertainty is named, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Sweeps over a Dask cluster on loopback: lost and preempted workers, other builds; the table is the local one."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Bisection: the bracket holds what theory says, each value is tried once, and what cannot be found is said."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

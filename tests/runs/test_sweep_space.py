@@ -1,7 +1,5 @@
 """What a file may vary: ranges, cases, keys in step, seeds; and what is wrong with one, where."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Unequal flows behind one queue: the times at which hosts send vary, so that seeds mean something in both worlds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

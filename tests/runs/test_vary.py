@@ -1,7 +1,5 @@
 """A file that varies, run over the stand-in for the simulator: every combination, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

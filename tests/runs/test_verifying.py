@@ -1,7 +1,5 @@
 """`import --verify`: the imported scenario run in both worlds, and what differs from what was measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Losses by errors of bits: of a frame with its framing, as long as what mostly goes there; and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

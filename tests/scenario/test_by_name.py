@@ -1,7 +1,5 @@
 """Shipped scenarios by name: wherever a file may stand, as a text, as a copy that works elsewhere."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever stands in a scenario file, an override or a sweep: a scenario comes of it, or an error with its place."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever stands in the file of a trace: a trace comes of it, or an error with its line and column."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Imports: outputs of iperf3, traceroute and ss from the guest, pScheduler's formats, and files that are no result."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

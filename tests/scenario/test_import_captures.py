@@ -1,7 +1,5 @@
 """Packet captures as input: of landspeed's own runs, whose figures are known, and of packets made here in each form."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import struct

@@ -1,7 +1,5 @@
 """Dialects of the programs: traceroutes, pings and mtr of many systems, each in few lines with its right values."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

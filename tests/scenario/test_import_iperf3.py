@@ -1,7 +1,5 @@
 """Imports from iperf3: over UDP, in both directions, several runs in a file, and what stands beside the JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

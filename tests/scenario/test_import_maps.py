@@ -1,7 +1,5 @@
 """Maps of networks: what they tell is in the scenario, what they do not tell is assumed, what is broken is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every program's file: found out by itself, read with the right values, and refused with place and remedy."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

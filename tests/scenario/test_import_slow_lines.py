@@ -1,7 +1,5 @@
 """Imports of slow lines and of a LAN: a packet's own time on the line is no delay, and what was imported passes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Imports from `ss`: of many connections only the transfer's count, and its congestion control is theirs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

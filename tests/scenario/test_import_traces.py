@@ -1,7 +1,5 @@
 """Traces of every system, whatever their times: each line is read, and no link gets less than no delay."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

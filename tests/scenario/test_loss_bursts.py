@@ -1,7 +1,5 @@
 """Bursts of losses against Gilbert's chain, packet by packet, in both worlds; and what is refused of them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Losses by count: each N-th packet, in both worlds; and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

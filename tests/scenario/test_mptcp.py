@@ -1,7 +1,5 @@
 """MPTCP in a scenario: two routes that share no link, what is refused and where, and what theory says of both."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

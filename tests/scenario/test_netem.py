@@ -1,7 +1,5 @@
 """`netem` and `jitter_distribution`: what a line means, what is refused, and what the plan and tc have of it."""
 
-from __future__ import annotations
-
 import re
 import statistics
 from dataclasses import replace

@@ -3,8 +3,6 @@
 All bounds are five standard errors of the figure, from the number of packets and the moments of the table.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Networks: routes, what is refused and where, the plan, and each flow's own path."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

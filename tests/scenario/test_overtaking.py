@@ -1,7 +1,5 @@
 """`reorder`: a packet that overtakes skips the delay, never the line; to the microsecond, in both worlds."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

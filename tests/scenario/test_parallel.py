@@ -1,7 +1,5 @@
 """Parallel links: each host's packets take one of them; which, follows from the seed alone; in both worlds."""
 
-from __future__ import annotations
-
 import collections
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run survives what TCP survives, in both worlds: outages of minutes, round trips of a minute, very slow lines."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The plan as JSON, read strictly; plans of old bundles; and what makes two plans the same work."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Where a queue can form: each thing that could prove otherwise, alone, at the edge, and what takes it away."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

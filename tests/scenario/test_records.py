@@ -1,7 +1,5 @@
 """The six dated records: what their files say against what the documents say, and the fit of a list with outliers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """RED rests: while nothing waits its average falls, below a token bucket as at a device, in both worlds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is suggested for a mistake is right: applied, it is accepted, and it means what was meant."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import typing

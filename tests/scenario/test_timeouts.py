@@ -1,7 +1,5 @@
 """When a sender whose packets are all lost sends again: at the same instants in both worlds (RFC 6298, RFC 8985)."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The formula for RTT and bottleneck that every world and every verdict uses, against figures made by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Traces: what their files say, and what is refused of them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Traces on their links: what both worlds carry in each interval, in which order, and that a run repeats."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A way back of its own in a network: which links acknowledgments pass, what the plan makes of it, what is refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

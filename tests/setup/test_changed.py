@@ -1,7 +1,5 @@
 """`make test-changed` picks the tests that import what changed, and the room's for what cannot be imported."""
 
-from __future__ import annotations
-
 from tests.support.changed import concerned
 
 THIS = "tests/setup/test_changed.py"

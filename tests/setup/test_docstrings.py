@@ -1,7 +1,5 @@
 """Docstrings begin with a verb or a noun of the field, not with a question word, a preposition or a pronoun."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The table of rooms in docs/ARCHITECTURE.md is the law that `make lint` holds: a contract for each row."""
 
-from __future__ import annotations
-
 import configparser
 import re
 import subprocess

@@ -3,8 +3,6 @@
 What it saves is measured: `python -X importtime`, or the time of that import after the module itself was imported.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

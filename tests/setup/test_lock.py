@@ -1,7 +1,5 @@
 """The pinned requirements: a hash for each file that a promised system asks for, and no other."""
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import requires
 

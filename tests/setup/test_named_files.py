@@ -1,7 +1,5 @@
 """Files that comments and documents name: each is there, or is another project's."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """What others see of the repository first: a small top level, and files for readers, editors, forges and citations."""
 
-from __future__ import annotations
-
 import configparser
 import re
 import shutil

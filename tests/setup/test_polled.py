@@ -4,8 +4,6 @@ It is before Python's libc here: `select.poll`, `recv` and `os.read` come by it.
 something has come since the last poll. In the guest, tests/cli/test_mn.py has Open vSwitch with it.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

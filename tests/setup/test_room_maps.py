@@ -1,7 +1,5 @@
 """Each room's `__init__.py` is a map of it: one line a file, in the file's own words; and rooms stay small."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 Here they run on this machine. In the guest the users' own builds do, in all tests that boot one.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

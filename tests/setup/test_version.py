@@ -1,7 +1,5 @@
 """The version: written once, in landspeed/base/version.py, and told alike by everything that has one."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

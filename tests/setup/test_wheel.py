@@ -1,7 +1,5 @@
 """The wheel: the same bytes twice, what is in it, and a run from it by a Python that has no clone."""
 
-from __future__ import annotations
-
 import email
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Congestion controls in the simulator, where a whole transfer shows what a test of one function does not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the simulated path costs in events and memory, and that the scheduler is the cheapest one."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

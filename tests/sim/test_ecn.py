@@ -1,7 +1,5 @@
 """ECN in the simulated world: marks instead of drops, and what a mark does to the window (RFC 3168)."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Damaged plans: the simulator's reader refuses them in a sentence, while sanitizers watch, as the program does."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

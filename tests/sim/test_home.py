@@ -1,7 +1,5 @@
 """NS3_HOME: an ns-3 of the user's own is found, and is what the simulator is built against."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

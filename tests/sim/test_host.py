@@ -1,7 +1,5 @@
 """What a simulated sender has in its own host, as with Linux's TCP small queues; against the emulated one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The mends of ns-3's TCP (sim/mend): each test holds with them, and those of a fault fail against ns-3 as it comes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

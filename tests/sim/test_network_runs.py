@@ -1,7 +1,5 @@
 """A network's run in the simulated world: its record, samples, queries, report, and what `compare` makes of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

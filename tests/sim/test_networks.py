@@ -1,7 +1,5 @@
 """Networks simulated, against theory: who gets what of a shared line, from when to when, and over which links."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

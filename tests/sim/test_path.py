@@ -1,7 +1,5 @@
 """The simulated path against theory: times to the nanosecond, queues to the byte, losses, events, joined links."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Losses, simulated as a user would: Reno and CUBIC against their formulas, and against the emulated world."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

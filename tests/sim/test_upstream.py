@@ -1,7 +1,5 @@
 """The merge requests for ns-3 (sim/upstream): each becomes a patch of its own, on a tree that has what they ask for."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The simulated world's driver, against a program that keeps to the simulator's interface."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Chromium without a window, for tests of pages: the document, the console, what was asked of networks."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -7,8 +7,6 @@ Without a word it is the build that users have. A report of a sanitizer fails th
 when nobody reads what the process says; one that comes later fails the whole.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

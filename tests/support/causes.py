@@ -4,8 +4,6 @@ The path is a – r – s – b: lines of 1 Gbit/s and one of 100 Mbit/s between
 bandwidth-delay product. A case changes what it names.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 It told 44 of 47 as they were labelled then; three labels were wrong, and have the reason beside them.
 """
 
-from __future__ import annotations
-
 from tests.support.causes import CLEAN, FAR, FASTER, LARGER, LONG, NEAR, QUIET, Case, event_of, of, two_flows
 
 HELD_OUT = [

@@ -1,7 +1,5 @@
 """The sceptical tests whose causes were once told wrong, and those beside them: runs of other people's making."""
 
-from __future__ import annotations
-
 from tests.support.causes import BBR, EDGES, FAR, NEAR, RENO, Case, Change, event_of, of, two_flows
 
 

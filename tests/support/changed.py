@@ -1,7 +1,5 @@
 """`make test-changed`: the test files that a change concerns, by the graph of imports; prints one a line."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The command `landspeed` as a user starts it, run to its end; and without a process of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import subprocess

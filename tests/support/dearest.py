@@ -1,16 +1,13 @@
-"""What each test costs of the processors, its programs and their guests included: the summary names the dearest.
+"""What each test costs of the processors, its programs and their guests included.
 
-Wall time hides it: a test beside others waits for them. A program that nobody waited for (a server of the lab) is in no
-figure.
+The summary names the dearest, as many as `--durations` asks for. Wall time hides them: a test beside others waits for
+these. A program that nobody waited for (a server of the lab) is in no figure.
 """
-
-from __future__ import annotations
 
 import os
 
 import pytest
 
-NAMED = 20
 PROPERTY = "processor seconds"
 
 
@@ -46,8 +43,9 @@ class Dearest:
             for name, value in report.user_properties
             if name == PROPERTY
         ]
-        if len(costs) <= NAMED:
+        named = sorted(costs, reverse=True)[: terminalreporter.config.getoption("durations") or 0]
+        if not named:
             return
-        terminalreporter.section(f"dearest {NAMED} of {sum(each for each, _ in costs):.0f} processor seconds")
-        for cost, name in sorted(costs, reverse=True)[:NAMED]:
+        terminalreporter.section(f"dearest {len(named)} of {sum(each for each, _ in costs):.0f} processor seconds")
+        for cost, name in named:
             terminalreporter.write_line(f"{cost:7.2f}s {name}")

@@ -1,7 +1,5 @@
 """Programs of Debian's packages that a test opens files with: unpacked beside the build, so that no service starts."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests of faults share: the command running, and the proof that nothing of it is left."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

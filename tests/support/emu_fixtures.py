@@ -1,7 +1,5 @@
 """The emulated world for tests: small scenarios as Python values, guests started from them, the command itself."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Shared by tests: what test_repeat and others use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.places import PROGRAMS

@@ -1,7 +1,5 @@
 """A page that `landspeed explore --serve` serves, in the world that computes."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """A stand-in in the simulator's place, whose runs cost nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -4,8 +4,6 @@ In `make test` each test has the same few examples in every run (conftest.py). L
 `make fuzz-python`, has that many for each, chosen anew.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 from typing import Any

@@ -5,8 +5,6 @@ pScheduler is in no distribution: its results are made of iperf3's by the renami
 Logstash pipeline does to them.
 """
 
-from __future__ import annotations
-
 import fcntl
 import functools
 import json

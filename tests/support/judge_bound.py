@@ -1,7 +1,5 @@
 """Shared by tests: what test_bound and others use."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 Also labs of a fleet, whose cables have no delay.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import json

@@ -1,7 +1,5 @@
 """Words as somebody in a hurry types them."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Iterator
 

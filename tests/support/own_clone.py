@@ -1,7 +1,5 @@
 """A clone of this one with a Python environment and a kernel's cache of its own, which an ordinary user can run."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

@@ -1,7 +1,5 @@
 """Packets of a transfer over TCP, made here, and captures of them in each form."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 

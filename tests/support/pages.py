@@ -1,7 +1,5 @@
 """A page as somebody gets it who is sent this one file: alone in a folder, in a browser, at any width."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Functions that tests call in a guest: in a module that imports little, since that is what takes time there."""
 
-from __future__ import annotations
-
 import os
 
 

@@ -1,7 +1,5 @@
 """Records of paths, made of figures by their names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from landspeed.results.flow_result import Figures, FlowResult

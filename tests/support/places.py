@@ -1,7 +1,5 @@
 """Where the tests find the clone and what lies beside them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 SUPPORT = Path(__file__).resolve().parent

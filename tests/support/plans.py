@@ -1,7 +1,5 @@
 """Plans of scenario files, for tests that look at the plan and start no world."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from landspeed.scenario.file.load import load_scenario

@@ -1,7 +1,5 @@
 """The plays' own modules for tests: loaded here as Ansible lays them out on a host."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

@@ -1,7 +1,5 @@
 """Programs whose cause is known by construction: the corpus of the judge of sockets, on the paths of causes.py."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Points at which the lab's tests kill a play, one in each role."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

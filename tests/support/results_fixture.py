@@ -1,7 +1,5 @@
 """Shared by tests: what test_fixture and others use."""
 
-from __future__ import annotations
-
 import csv
 import random
 from pathlib import Path

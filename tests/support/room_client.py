@@ -1,7 +1,5 @@
 """A browser of a room, for tests and benches: it keeps its cookie, counts its answers, and knows the slowest."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import time

@@ -1,7 +1,5 @@
 """Shared by tests: what test_sweep and others use."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Shared by tests: what test_sweep_find and others use."""
 
-from __future__ import annotations
-
 import random
 
 from landspeed.scenario.file.load import load_scenario

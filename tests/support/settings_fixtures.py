@@ -1,7 +1,5 @@
 """A host for tests of what plays set: its state file is here, its programs say what they are told to."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

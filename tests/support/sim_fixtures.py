@@ -1,7 +1,5 @@
 """Plans for the simulator, and the simulator run on them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Wall time on a machine that has other things to do: how long a thing took, and how long it would take undisturbed."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

@@ -1,7 +1,5 @@
 """A person at a terminal: a command on a pseudo-terminal, what is typed and what is shown."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -4,8 +4,6 @@ Goodput is what theory expects, with noise of 3 % that only the seed decides. `-
 file is there; a window of 13 MB breaks the run; every run adds a line to `--log FILE`; `--curve` writes samples.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -79,14 +77,14 @@ class Toy(World):
 """
 
 
-def make_site(folder: Path) -> Path:
+def make_site(folder: Path, name: str = "toy", world: str = WORLD) -> Path:
     """A folder as pip leaves it: a module, and its entry points."""
     site = folder / "site"
-    facts = site / "toy_world-1.0.dist-info"
+    facts = site / f"{name}_world-1.0.dist-info"
     facts.mkdir(parents=True)
-    (site / "toy_world.py").write_text(WORLD)
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-world\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text("[landspeed.worlds]\ntoy = toy_world:Toy\n")
+    (site / f"{name}_world.py").write_text(world)
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-world\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text(f"[landspeed.worlds]\n{name} = {name}_world:{name.title()}\n")
     return site
 
 

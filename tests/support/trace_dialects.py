@@ -1,7 +1,5 @@
 """What traceroute, mtr, tracepath and ping print on many systems, in few lines, with the right values."""
 
-from __future__ import annotations
-
 GW, NEXT, END = "198.51.100.1", "203.0.113.1", "192.0.2.80"
 LINUX = f"traceroute to {END} ({END}), 30 hops max, 60 byte packets\n"
 

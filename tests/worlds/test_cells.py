@@ -1,7 +1,5 @@
 """Lines that pad: cells of ATM, PTM and a least size, counted as Linux's CAKE counts, in both worlds."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Flow completion times: in the simulated world by arithmetic, in the emulated one by what the hosts captured."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Flows of datagrams, emulated and simulated alike: what is lost, and how late the rest comes, by arithmetic."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -9,8 +7,8 @@ from typing import Any
 
 import pytest
 
+import landspeed as ls
 from landspeed.base import limits
-from landspeed.cli import main as cli
 from landspeed.report.beside_recorded import datagram_words
 from landspeed.results.bundle import load_record
 from landspeed.results.flow_result import FlowResult
@@ -60,11 +58,7 @@ def scenario() -> dict[str, Any]:
 @pytest.fixture(scope="module", params=["sim", pytest.param("emu", marks=pytest.mark.guest)])
 def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("datagrams")
-    (folder / "s.yaml").write_text(json.dumps(scenario()))
-    asked = ["run", str(folder / "s.yaml"), "--world", request.param, "--quiet", "--out", str(folder / "runs")]
-    assert cli.main(asked) == 0
-    (found,) = (folder / "runs").iterdir()
-    return found
+    return ls.run(ls.Scenario.build(scenario()), world=request.param, runs_dir=folder).bundle
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Hosts whose queue discipline spaces TCP's packets, and hosts whose does not: when the second flight has arrived."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,12 +1,10 @@
 """A network whose acknowledgments go over another link than its data: simulated and emulated alike."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from landspeed.cli import main as cli
+import landspeed as ls
 from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
@@ -33,10 +31,7 @@ RTT_MS = 1 + 5 + 1 + 1 + 270 + 1 + 122 * 8e3 * (4 / 1e8 + 1 / 5e7 + 1 / 2e5)  # 
 def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("back")
     (folder / "thin.yaml").write_text(SCENARIO)
-    asked = ["run", str(folder / "thin.yaml"), "--world", request.param, "--quiet", "--out", str(folder / "runs")]
-    assert cli.main(asked) == 0
-    (found,) = (folder / "runs").iterdir()
-    return found
+    return ls.run(folder / "thin.yaml", world=request.param, runs_dir=folder / "runs", report=False).bundle
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
 """Worlds and tools of somebody else: a package in a folder is found and works everywhere, without a change here."""
 
-from __future__ import annotations
-
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.support.command import landspeed
+from tests.support.toy_world import environment, make_site
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST = ROOT / "scenarios" / "examples" / "first.yaml"
@@ -66,18 +64,11 @@ class Paper(World):
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A folder as pip leaves it: a module, and its entry points."""
-    site = tmp_path / "site"
-    facts = site / "paper_world-1.0.dist-info"
-    facts.mkdir(parents=True)
-    (site / "paper_world.py").write_text(WORLD)
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: paper-world\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text("[landspeed.worlds]\npaper = paper_world:Paper\n")
-    return site
+    return make_site(tmp_path, "paper", WORLD)
 
 
 def with_package(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    return landspeed(*words, env=os.environ | {"PYTHONPATH": str(site)})
+    return landspeed(*words, env=environment(site))
 
 
 @pytest.mark.guest

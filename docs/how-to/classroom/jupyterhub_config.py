@@ -4,8 +4,6 @@ One environment of Python has jupyterhub, jupyterhub-systemdspawner, jupyterhub-
 with [course,notebook]; the host has configurable-http-proxy. As root: `jupyterhub --config jupyterhub_config.py`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

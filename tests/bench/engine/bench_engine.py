@@ -5,8 +5,6 @@ that of both processes (wait4). Exit status 1 if a promise is not kept. `bench_e
 ENGINE_BENCH_TURNS, ENGINE_BENCH_SECONDS (whole ones) and ENGINE_BENCH_GB change the effort.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

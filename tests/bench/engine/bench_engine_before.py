@@ -9,8 +9,6 @@ ranks: no distribution is assumed). A row that this does not decide goes on, up 
 has its part of the 5 of 100. Beside it stands the same of goodput, which of two that share a processor is their share.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

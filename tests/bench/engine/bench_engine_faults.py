@@ -3,8 +3,6 @@
 The proxy of tests/engine/test_verify.py, made fast: what is not harmed goes from socket to socket by splice(2).
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import random

@@ -9,8 +9,6 @@ start, nor what FDT waits at its end (seconds), nor the engine's last words coun
 engine does, too, beside it; FDT does neither.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import shlex

@@ -3,8 +3,6 @@
 A row is one transfer: the goodput that the engine tells, and what the kernel's clock says of the same bytes.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

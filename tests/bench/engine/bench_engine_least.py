@@ -1,7 +1,5 @@
 """What the kernel leaves to any program: least_work.c on the path of bench_engine."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile

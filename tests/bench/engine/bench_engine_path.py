@@ -3,8 +3,6 @@
 Processor time is that of both processes (wait4).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

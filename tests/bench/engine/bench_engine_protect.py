@@ -4,8 +4,6 @@ How fast AES-256-GCM is depends on libcrypto: since OpenSSL 3.1 it has this proc
 another one: LD_LIBRARY_PATH=FOLDER, with its libcrypto.so.3 in the folder.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import subprocess

@@ -10,8 +10,6 @@ What they cost a right client is a ratio within one turn: of a transfer beside t
 the same other clients. ENGINE_BENCH_STRANGERS changes their number, ENGINE_BENCH_FAR that of the clients at 264 ms.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ A packet of B bytes at rate P is due B/P after the one before. Its timer comes l
 half a packet's time at the most (tcp_update_skb_after_send), so the packets are max(B/P, B/P/2 + L) apart.
 """
 
-from __future__ import annotations
-
 import statistics
 
 from tests.bench.bench import Row

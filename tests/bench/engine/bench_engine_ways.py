@@ -1,7 +1,5 @@
 """`bench_engine.py ways`: each way of sending beside write, in turns on one cable."""
 
-from __future__ import annotations
-
 import statistics
 
 from tests.bench.bench import Row

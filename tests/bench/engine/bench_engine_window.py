@@ -4,8 +4,6 @@ The kernel is asked beside the engine (counted_reads.c, in the receiver by LD_PR
 read at the instant at which the limit ended.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

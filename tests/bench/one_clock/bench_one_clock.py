@@ -7,8 +7,6 @@
 Beside other work: `chrt -r 11 COMMAND`; the guests then have priority 10. docs/explanation/one-clock.md has the tables.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import selectors

@@ -8,8 +8,6 @@
 A cell that was run by the same kernel and programs is not run again. Exit status 1 if one could not be run.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys

@@ -1,7 +1,5 @@
 """A source, its cells, and what landspeed measured in each."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 import statistics

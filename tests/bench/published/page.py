@@ -1,7 +1,5 @@
 """docs/explanation/what-others-measured.md: what is outside first, then each source with picture and table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The page's picture: for each source, landspeed's figures divided by the published ones, with both spreads."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

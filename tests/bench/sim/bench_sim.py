@@ -5,8 +5,6 @@ stand for all their pieces. No piece takes more than five minutes on a quiet mac
 (bench_sim_cost.py) also write docs/explanation/sim-cost.md and its picture. Exit status 1 if a promise is not kept.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Against the window both axes are logarithmic, and what is in proportion is paral
 they are linear, and what grows by the same with each link is straight: the dotted line joins the first and last point.
 """
 
-from __future__ import annotations
-
 import math
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 480, 330, 62, 46, 26, 46

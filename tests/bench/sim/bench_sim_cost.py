@@ -4,8 +4,6 @@ Each piece keeps what it measured in sim/build/sim-cost; docs/explanation/sim-co
 all that was measured, and the page says with which builds of the simulator.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

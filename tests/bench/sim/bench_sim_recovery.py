@@ -3,8 +3,6 @@
 The parts `recovery_…` of bench_sim.py. Figures are simulated, so the machine's other work changes nothing in them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Runs of the command that are measured: what bench_sim.py and bench_sim_cost.py share."""
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess

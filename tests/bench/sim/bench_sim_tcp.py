@@ -4,8 +4,6 @@ Run: python -m tests.bench.sim.bench_sim_tcp [PART…]; parts are `cost` and the
 minutes; each pair is measured one after the other.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

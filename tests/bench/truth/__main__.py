@@ -3,8 +3,6 @@
 Exit status 1 if a figure is not what theory says, or a step of a BBR case fails for no known reason.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -6,8 +6,6 @@ where the first version does something else: that is Linux's, not this network's
 what is measured of it (bandwidth, round trips, states reached) must be green.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The connections that the cases of the BBR draft are read from: paths, and what is done to them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any

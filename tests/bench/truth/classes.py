@@ -1,7 +1,5 @@
 """The rate classes, and the two paths that each is asked about."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -8,8 +8,6 @@ seed chooses; goodput from there on, mean over the seeds, of one world beside th
 hour: what was measured is kept in build/controls.json, and the next call goes on.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import sys

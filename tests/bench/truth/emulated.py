@@ -1,7 +1,5 @@
 """Questions to the emulated world: one guest for each path, which answers all of them."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

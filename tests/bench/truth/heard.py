@@ -1,7 +1,5 @@
 """A connection as it was captured in the guest: its segments by number, its rounds, its retransmissions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

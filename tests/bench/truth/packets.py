@@ -1,7 +1,5 @@
 """Questions to the emulated wire: times, rates, queues, chance, marks, MTU, hops."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

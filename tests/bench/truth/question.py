@@ -1,7 +1,5 @@
 """Questions, what was found, and what was not asked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Questions to the simulated wire. Its program carries one transfer over a plan, so each question is a small plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Questions to the simulated TCP: the same laws as Linux's (tcp.py), read from the samples."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """What was found, as a table on a terminal or in a page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

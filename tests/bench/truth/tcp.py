@@ -1,7 +1,5 @@
 """Questions to Linux's TCP over the emulated path: what RFCs and Linux's own constants say, segment by segment."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable
 from typing import Any

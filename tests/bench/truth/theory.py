@@ -3,8 +3,6 @@
 Seconds, bits per second and bytes; a packet's size is that of the IP packet.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

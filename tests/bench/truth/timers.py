@@ -7,8 +7,6 @@ of a jiffy does not add up.
     python -m tests.bench.truth.timers
 """
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence

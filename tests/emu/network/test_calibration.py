@@ -1,7 +1,5 @@
 """The calibration refuses no right path: the finest spacings, small buckets, overtaking, queues of one frame."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every discipline in the emulated world: set as the plan says, and it does to a queue what its paper says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

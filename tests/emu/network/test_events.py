@@ -1,7 +1,5 @@
 """Events and disciplines in the emulated world: at their time, with the effect that the scenario says."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Links of a network that are passed in one step: which may be, and that nobody can tell, but for the wall time."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a network of many hosts does once for all of them: its programs' start, packets by batches, tc's words."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Interrupt moderation of busy links: late by at most what it says, and only where it may be."""
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from pathlib import Path

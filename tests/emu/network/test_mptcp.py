@@ -1,7 +1,5 @@
 """MPTCP emulated: both routes are as planned, both are filled, one carries on alone, and a run repeats to the byte."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

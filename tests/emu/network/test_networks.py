@@ -1,7 +1,5 @@
 """Networks emulated: every route is what the plan says, flows share what they pass, and a run repeats to the byte."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The path as programs in the guest see it: hops, round trips, MTU, names, and the gate that measures it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """BBR at a limit but for its own looks at the round trip: said so, from a run's own samples."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 Theory here is written out once more, apart from the package's: delay, and (bytes + framing) × 8 / rate on each line.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The built path against theory: rates and queues, packet by packet; test_truth.py has delays and shares of chance."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

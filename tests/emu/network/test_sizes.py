@@ -1,7 +1,5 @@
 """What the emulated world sets aside for a plan: packets in netem, memory in the guest."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The sampler of sockets: it sees every connection, and no program can tell that it is there."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

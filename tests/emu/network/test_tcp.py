@@ -1,7 +1,5 @@
 """TCP over the emulated path against theory, and the same run twice."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -4,8 +4,6 @@ A run is written down call by call; for each crash point a disk is made that has
 the same command is given again. In CI a few points; `make fuzz-engine` has a thousand, of several runs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

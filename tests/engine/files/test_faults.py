@@ -1,7 +1,5 @@
 """What goes wrong around a transfer of files: disk full, sources that change or vanish, wrong usage."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pty

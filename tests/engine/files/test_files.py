@@ -1,7 +1,5 @@
 """Transfers of files over the loopback device: trees arrive as they were; interrupted transfers are resumed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """Files that a client has sent to it (`get`, `receive --serve-directory`): no path leads out, at either end."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -13,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine.auth import make_key
-from tests.support.engine.fake_server import frame, take
+from tests.support.engine.fake_server import asked, frame, take
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, describe, leftovers, make_tree, write_file
-from tests.support.engine.fixtures import Bench, Program, children, control_connection, only_child, wait_until
+from tests.support.engine.fixtures import Bench, Program, children, only_child, wait_until
 from tests.support.engine.hostile import DATA, DIRECTORY, LINK, LIST, LIST_END, entry, record
 from tests.support.engine.result import EngineResult, read_result
 from tests.support.programs.fake_sender import liar
@@ -263,9 +261,7 @@ def test_wrong_words_of_a_client(bench: Bench, served: Path) -> None:
     wrong: list[tuple[object, str]] = [(None, "paths must be"), ([], "paths must be"), (["a"] * 1001, "paths must be")]
     wrong += [([7], "a path must be"), ([""], "a path must be"), (["a/" * 2500], "a path must be")]
     for paths, said in wrong:
-        with control_connection(bench.port) as control:
-            control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}))
-            control.sendall(frame(request | ({} if paths is None else {"paths": paths})))
+        with asked(bench.port, request | ({} if paths is None else {"paths": paths})) as control:
             answer = take(control)
         assert answer["type"] == "error", paths
         assert said in answer["text"], answer

@@ -1,7 +1,5 @@
 """A receiver of files and what does not wish it well: no path, link or race gets out of its directory."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

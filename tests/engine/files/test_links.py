@@ -1,7 +1,5 @@
 """No link that a sender has made leads out of the receiver's directory, alone or together with others."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

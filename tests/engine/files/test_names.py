@@ -1,7 +1,5 @@
 """Any tree of files, whatever the names: it arrives as it was, and a second time nothing is sent."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from pathlib import Path

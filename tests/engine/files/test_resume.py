@@ -1,7 +1,5 @@
 """Resuming what is large: a terabyte that is there already, claimed block by block, costs no idle line."""
 
-from __future__ import annotations
-
 import ctypes
 import signal
 import struct

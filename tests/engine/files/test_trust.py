@@ -1,7 +1,5 @@
 """A journal vouches for blocks under the protection and the key that they came with, and for no other."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A walk through many files can be ended, costs what there is once, and keeps nobody from his answer."""
 
-from __future__ import annotations
-
 import signal
 import time
 from pathlib import Path

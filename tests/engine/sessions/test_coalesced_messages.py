@@ -1,7 +1,5 @@
 """Messages of the control connection that come in one piece are all heard at once: what is read wakes nobody twice."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from pathlib import Path
@@ -9,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.engine.fake_server import TOKEN, frame, take
+from tests.support.engine.fake_server import TOKEN, asked, frame, take
 from tests.support.engine.files_fixtures import write_file
-from tests.support.engine.fixtures import MAGIC, Bench, control_connection, say_hello
+from tests.support.engine.fixtures import MAGIC, Bench, say_hello
 from tests.support.engine.stall import REQUEST, result
 
 LONG = "600s"  # nothing but the second message ends the session within the test
@@ -23,8 +21,7 @@ def test_a_receiver_hears_that_it_shall_stop_as_it_shall_begin(bench: Bench, tmp
     (tmp_path / "target").mkdir()
     bench.receive("--stall", LONG, "--idle-timeout", LONG, "--anonymous", "--directory", str(tmp_path / "target"))
     request = REQUEST | {"kind": kind, "bytes": 0 if kind == "files" else 1 << 53}
-    with control_connection(bench.port) as control:
-        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request))
+    with asked(bench.port, request) as control:
         grant = take(control)
         with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
             say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])

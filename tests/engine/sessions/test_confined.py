@@ -1,7 +1,5 @@
 """What a server gives up once it listens: root, the kernel's calls that it does not need, and the sight of its keys."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pwd

@@ -1,7 +1,5 @@
 """Death in the last phase: all data have come, and the peer dies before, in or instead of its result."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

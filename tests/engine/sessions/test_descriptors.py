@@ -1,7 +1,5 @@
 """Few descriptors: files wait for the disk with theirs closed soon, and the server lives."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

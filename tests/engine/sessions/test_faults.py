@@ -1,7 +1,5 @@
 """What goes wrong around the engine: each fault gives a clear message, the right exit status and valid JSON."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

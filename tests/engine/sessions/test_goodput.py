@@ -1,7 +1,5 @@
 """Goodput is payload by the time that it took (telemetry/goodput.h), against the kernel's counters and clock."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

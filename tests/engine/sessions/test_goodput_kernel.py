@@ -3,8 +3,6 @@
 The whole table, to 1 GB: `python -m tests.bench.engine.bench_engine goodput`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

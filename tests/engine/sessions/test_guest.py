@@ -3,8 +3,6 @@
 In the guest a minute without packets costs no wall time, and nothing else takes the processor.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

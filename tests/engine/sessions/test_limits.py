@@ -1,7 +1,5 @@
 """Where an ordinary user's limits end: memory that cannot be pinned, pipes that cannot be large. All goes on."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """What a server allows binds clients that do not keep to it: beyond the manual's table (test_limits_table.py)."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The manual page's table of limits, walked with a hostile client for each cell."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

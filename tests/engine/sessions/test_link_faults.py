@@ -3,8 +3,6 @@
 Two network namespaces and a veth pair, made and removed here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A name whose servers do not answer keeps nobody from leaving."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import time

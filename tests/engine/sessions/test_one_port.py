@@ -1,7 +1,5 @@
 """Control and data on one port: a firewall opens one, a forwarded one has another number."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

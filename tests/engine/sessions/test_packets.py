@@ -1,7 +1,5 @@
 """What the engine gives TCP at once is what TCP hands a device as one packet, seen on a device of the test's own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

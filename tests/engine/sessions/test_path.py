@@ -1,7 +1,5 @@
 """The way of the data connections: address, device, code point, segment size, window, pacing, MPTCP, processors."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """What a peer says does nothing to a terminal, a log or a reader of JSON."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The queue is for all: no address fills it, and none that waits there in great numbers comes first."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the engine tells: intervals, NTttcp's table, verdicts, all of TCP_INFO, the hosts' figures."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -1,7 +1,5 @@
 """The server sends: `--reverse` and `--bidir`, with all that holds in the other direction."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -11,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine.auth import make_key
-from tests.support.engine.fake_server import frame, take
-from tests.support.engine.fixtures import Bench, Program, children, control_connection, only_child, wait_until
+from tests.support.engine.fake_server import asked, take
+from tests.support.engine.fixtures import Bench, Program, children, only_child, wait_until
 from tests.support.engine.result import read_result
 from tests.support.engine.reverse import (
     fail,
@@ -238,9 +236,7 @@ def test_wrong_words_of_a_client(bench: Bench) -> None:
         ({"direction": "reverse", "wishes": {"dscp": 65}}, "wishes.dscp"),
         ({"direction": "both", "kind": "files"}, "files go in one direction"),
     ]:
-        with control_connection(bench.port) as control:
-            control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}))
-            control.sendall(frame(request | {"receive": "discard"} | change))
+        with asked(bench.port, request | {"receive": "discard"} | change) as control:
             answer = take(control)
         assert answer["type"] == "error", change
         assert said in answer["text"], answer

@@ -1,7 +1,5 @@
 """A server that sends and lies: more than was asked for, nothing, no account or a wrong one."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

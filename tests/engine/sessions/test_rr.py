@@ -1,7 +1,5 @@
 """Round trips: counted, spread, over connections that stay or new ones; in the guest to the hundredth of a percent."""
 
-from __future__ import annotations
-
 import json
 import socket
 import sys
@@ -13,13 +11,12 @@ import pytest
 from landspeed.worlds.engine.command import ENGINE_BINARY
 from tests.support.emu_fixtures import execute, plan_of, scenario
 from tests.support.engine.auth import make_key
-from tests.support.engine.fake_server import frame, take
+from tests.support.engine.fake_server import asked, frame, take
 from tests.support.engine.fixtures import (
     Bench,
     Program,
     challenged,
     children,
-    control_connection,
     numbered,
     say_hello,
     wait_until,
@@ -144,8 +141,7 @@ def request(**changes: Any) -> dict[str, Any]:
 )
 def test_wrong_words_of_a_client(bench: Bench, changes: dict[str, Any], said: str) -> None:
     answering(bench)
-    with control_connection(bench.port) as control:
-        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request(**changes)))
+    with asked(bench.port, request(**changes)) as control:
         answer = take(control)
     assert answer["type"] == "error"
     assert said in answer["text"]
@@ -154,8 +150,7 @@ def test_wrong_words_of_a_client(bench: Bench, changes: dict[str, Any], said: st
 def test_a_new_connection_serves_once(bench: Bench) -> None:
     """What was seen on the way is of no use: a number must grow; without the secret there is no answer at all."""
     answering(bench)
-    with control_connection(bench.port) as control:
-        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request()))
+    with asked(bench.port, request()) as control:
         grant = take(control)
         secret, place = bytes.fromhex(grant["token"]), ("127.0.0.1", bench.port)
         with socket.create_connection(place, timeout=20) as first:

@@ -1,7 +1,5 @@
 """`receive` as a server: many clients, a queue, limits, strangers that cost little, the service manager."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """No session without progress lasts: whatever a peer leaves undone, the other end goes on to something else."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import socket
@@ -14,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.support import builds
-from tests.support.engine.fake_server import frame, take
+from tests.support.engine.fake_server import asked, frame, take
 from tests.support.engine.files_fixtures import BLOCK, write_file
-from tests.support.engine.fixtures import Bench, children, control_connection, say_hello, wait_until
+from tests.support.engine.fixtures import Bench, children, say_hello, wait_until
 from tests.support.engine.hostile import DATA, LIST, LIST_END, entry, record
 from tests.support.engine.stall import (
     REQUEST,
@@ -39,8 +37,7 @@ def in_time(took_s: float) -> None:
 @contextlib.contextmanager
 def session(bench: Bench, request: dict) -> Iterator[tuple[socket.socket, socket.socket, float]]:
     """Control and data connection of a session that is told to begin, and a time before that."""
-    with control_connection(bench.port) as control:
-        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request))
+    with asked(bench.port, request) as control:
         grant = take(control)
         with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
             say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])

@@ -5,8 +5,6 @@ file, what ends well is right, and the server goes on. In CI a batch of sessions
 `make fuzz-engine` goes on for ten minutes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

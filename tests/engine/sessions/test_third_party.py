@@ -1,7 +1,5 @@
 """One host asked to send to another: who may, what is passed on, what comes back."""
 
-from __future__ import annotations
-
 import json
 import signal
 

@@ -1,7 +1,5 @@
 """Datagrams: which came, in which order, how late; paced; in the guest as many are lost as the plan says."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -16,8 +14,8 @@ import pytest
 from landspeed.worlds.engine.command import ENGINE_BINARY
 from tests.support.emu_fixtures import execute, plan_of, scenario
 from tests.support.engine.auth import make_key
-from tests.support.engine.fake_server import frame, take
-from tests.support.engine.fixtures import Bench, Program, children, control_connection, wait_until
+from tests.support.engine.fake_server import asked, frame, take
+from tests.support.engine.fixtures import Bench, Program, children, wait_until
 from tests.support.places import PROGRAMS
 
 ACTS = PROGRAMS / "guest_script.py"
@@ -121,8 +119,7 @@ def request(**changes: Any) -> dict[str, Any]:
 @pytest.mark.slow
 def test_what_comes_twice_late_or_from_somebody_else(bench: Bench) -> None:
     bench.receive()
-    with control_connection(bench.port) as control:
-        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request()))
+    with asked(bench.port, request()) as control:
         grant = take(control)
         secret, place = bytes.fromhex(grant["token"]), ("127.0.0.1", grant.get("data_port", bench.port))
         control.sendall(frame({"type": "go"}))
@@ -149,8 +146,7 @@ def test_what_comes_twice_late_or_from_somebody_else(bench: Bench) -> None:
 @pytest.mark.slow
 def test_a_server_that_was_busy_hears_the_beginning_and_the_end_together(bench: Bench) -> None:
     bench.receive("--stall", "600s")
-    with control_connection(bench.port) as control:
-        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request()))
+    with asked(bench.port, request()) as control:
         assert take(control)["type"] == "grant"
         control.sendall(frame({"type": "go"}) + frame({"type": "account", "sent": 3}))
         assert take(control)["counted"]["received"] == 0
@@ -167,8 +163,7 @@ def test_a_server_that_was_busy_hears_the_beginning_and_the_end_together(bench: 
 )
 def test_wrong_words_of_a_client(bench: Bench, changes: dict[str, Any], said: str) -> None:
     bench.receive()
-    with control_connection(bench.port) as control:
-        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request(**changes)))
+    with asked(bench.port, request(**changes)) as control:
         answer = take(control)
     assert answer["type"] == "error"
     assert said in answer["text"]
@@ -177,8 +172,7 @@ def test_wrong_words_of_a_client(bench: Bench, changes: dict[str, Any], said: st
 @pytest.mark.slow
 def test_a_client_that_falls_silent(bench: Bench) -> None:
     bench.receive("--stall", "0.5s")
-    with control_connection(bench.port) as control:
-        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request()))
+    with asked(bench.port, request()) as control:
         assert take(control)["type"] == "grant"
         assert take(control)["text"] == "no datagram came for 0.5 s"
 

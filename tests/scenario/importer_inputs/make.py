@@ -3,8 +3,6 @@
 iperf3, traceroute and ss are the distribution's own, run on scenarios/examples/first.yaml by `landspeed exec`.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

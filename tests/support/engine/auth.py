@@ -1,7 +1,5 @@
 """Shared by tests: what test_auth and others use."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import importlib.util

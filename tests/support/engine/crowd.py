@@ -1,7 +1,5 @@
 """Crowds of strangers from many addresses, and a client that is far away; also where a whole IPv6 network is local."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os
@@ -26,6 +24,11 @@ class Place:
 
     def __init__(self, name: str | None = None, server: str = "127.0.0.1", client: str = "127.0.0.1") -> None:
         self.name, self.server, self.client = name, server, client
+
+    def of_networks(self, count: int) -> list["Place"]:
+        """The same with a client in each of so many networks, in none of which there are strangers."""
+        made = "2001:db8:fff{}::2" if ":" in self.client else "127.25{}.0.1"
+        return [Place(self.name, self.server, made.format(number)) for number in range(count)]
 
     def enter(self) -> None:
         """This thread's new sockets are there."""

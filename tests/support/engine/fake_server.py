@@ -1,7 +1,5 @@
 """A server that only pretends: it begins one session as the engine does, and then the test says what happens."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket
@@ -10,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.support.engine.fixtures import MAGIC, PROTOCOL
+from tests.support.engine.fixtures import MAGIC, PROTOCOL, control_connection
 
 TOKEN = "a5" * 32
 
@@ -19,6 +17,13 @@ def frame(message: dict) -> bytes:
     """A frame of the control connection."""
     text = json.dumps({"protocol": PROTOCOL} | message).encode()
     return struct.pack(">I", len(text)) + text
+
+
+def asked(port: int, request: dict) -> socket.socket:
+    """A control connection of somebody without a key, who has greeted and made this request."""
+    control = control_connection(port)
+    control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request))
+    return control
 
 
 def take(control: socket.socket) -> dict:

@@ -1,7 +1,5 @@
 """Shared by tests: what test_faults and others use."""
 
-from __future__ import annotations
-
 import json
 import struct
 

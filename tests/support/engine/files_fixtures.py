@@ -1,7 +1,5 @@
 """Trees of files for tests of the engine's transfers: made, compared, and carried over a faulty wire."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

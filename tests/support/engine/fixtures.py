@@ -1,7 +1,5 @@
 """The C transfer engine for tests: built as its sources are now, started and always ended."""
 
-from __future__ import annotations
-
 import contextlib
 import hmac
 import json

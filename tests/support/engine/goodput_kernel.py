@@ -4,8 +4,6 @@ The capture has each packet with the time at which the kernel took it from the d
 engine. In the guest a read costs no time: what has come is read at that time, or when the next packet comes.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Iterator

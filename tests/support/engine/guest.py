@@ -1,7 +1,5 @@
 """Shared by tests: what test_guest and others use."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Clients that do not keep to what a server allows: for each kind of session one that never ends."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Shared by tests: what test_reverse and others use."""
 
-from __future__ import annotations
-
 from tests.support.engine.fixtures import Bench
 from tests.support.engine.result import EngineResult, read_result
 

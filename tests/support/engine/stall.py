@@ -1,7 +1,5 @@
 """Shared by tests: what test_stall and others use."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import time

@@ -4,8 +4,6 @@ It knows the frames of the control connection: it drops, repeats, delays, exchan
 another type of them; it delays, stops and cuts the data. What it did is in `done`, to be read when a test fails.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

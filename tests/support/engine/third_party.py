@@ -1,7 +1,5 @@
 """Shared by tests: what test_third_party and others use."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Shared by tests: what test_verify and others use."""
 
-from __future__ import annotations
-
 import random
 import socket
 import threading

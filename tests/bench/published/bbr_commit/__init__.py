@@ -1,7 +1,5 @@
 """T4: the two figures of the commit that brought BBR into Linux."""
 
-from __future__ import annotations
-
 from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_mbit
 
 CUBIC = (

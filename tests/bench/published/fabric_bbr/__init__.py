@@ -1,7 +1,5 @@
 """T10: BBR's share beside one CUBIC or Reno over the queue's size: Ware's paths (IMC'19), measured on FABRIC (2025)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """T0: Datta and Fund's replication at IMC'23 of "When to use and when not to use BBR"."""
 
-from __future__ import annotations
-
 from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_mbit
 
 ON_THE_WIRE, OF_THEIR_HTB = 1538, 1514  # bytes of a full packet

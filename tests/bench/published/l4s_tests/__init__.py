@@ -1,7 +1,5 @@
 """T8: one CUBIC flow through CoDel and FQ-CoDel, on a real path of 160 ms and one of 7 ms."""
 
-from __future__ import annotations
-
 from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_between
 
 FROM_S, TO_S = 1.88, 120.0  # theirs

@@ -1,7 +1,5 @@
 """T6: the receive window's growth, slowed in Linux 6.16 by a fault, mended in 6.18."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """T3: ReBBR, figure 8 of the BBR paper again, on real Linux: goodput over random loss at 100 Mbit/s, 100 ms."""
 
-from __future__ import annotations
-
 from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_mbit
 
 WINDOW = (

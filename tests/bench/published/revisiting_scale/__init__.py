@@ -1,7 +1,5 @@
 """T5: Mathis's constant from window halvings, with 10 to 50 flows of Reno at a queue of 3 MB."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """T2: the tables of RFC 3649: round trips between two losses, of standard TCP and of HighSpeed TCP."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from pathlib import Path

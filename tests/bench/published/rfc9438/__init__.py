@@ -1,7 +1,5 @@
 """T1: the tables of RFC 9438: the average window of Reno, HSTCP and CUBIC where each 1/p-th packet is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """T7: the runtimes of the kernel's own test of MPTCP over two unequal links."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

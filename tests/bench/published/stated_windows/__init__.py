@@ -1,7 +1,5 @@
 """T13: windows of programs, and the rates that their authors measured with them."""
 
-from __future__ import annotations
-
 from landspeed.scenario.theory.physics import linux_usable_window_bytes
 from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_between
 

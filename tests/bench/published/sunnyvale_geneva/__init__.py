@@ -1,7 +1,5 @@
 """T11: the land speed record of 27 February 2003, the best documented of all."""
 
-from __future__ import annotations
-
 from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_between
 
 FROM_S, TO_S = 20.0, 60.0

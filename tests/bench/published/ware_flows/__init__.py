@@ -1,7 +1,5 @@
 """T10: Ware's finding that BBR's share does not depend on how many loss-based flows are beside it."""
 
-from __future__ import annotations
-
 from tests.bench.published.cells import Cell, Row, Source, figures_of
 from tests.bench.published.fabric_bbr import ALLOWED, share_percent
 
