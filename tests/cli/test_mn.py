@@ -229,6 +229,31 @@ def test_the_guest_is_a_system_as_scripts_expect_it(tmp_path: Path) -> None:
     assert re.search(r"^(NXST_FLOW.*)?\s* flows end$", said, re.MULTILINE)
 
 
+LARGE_WINDOW_LAB = """
+import os
+from mininet.net import Mininet
+net = Mininet(controller=None)
+h1, h2 = net.addHost("h1"), net.addHost("h2")
+net.addLink(h1, h2)
+net.start()
+os.system("sysctl -q -w net.core.rmem_max=2147483647 net.core.wmem_max=2147483647")
+h1.cmd("tc qdisc add dev h1-eth0 root netem rate 100mbit delay 10ms limit 100000")
+h2.cmd("iperf3 -s -D")
+print(h1.cmd("iperf3 -f k -w 100M -t 2 -c", h2.IP()))
+net.stop()
+"""
+
+
+@pytest.mark.guest
+def test_a_window_larger_than_a_small_machines_share_for_tcp_is_filled(tmp_path: Path) -> None:
+    """200 MB of send buffer, of 2 GB; the line of 100 Mbit/s counts 1514 B with each 1448 B, for all but the start."""
+    (tmp_path / "lab.py").write_text(LARGE_WINDOW_LAB)
+    said = landspeed("mn", "--quiet", "--out", tmp_path / "out", "lab.py", cwd=tmp_path).stdout
+    received = re.search(r"0\.00-(\S+)\s+sec .* (\d+) Kbits/sec\s+receiver", said)
+    assert received and float(received[1]) == pytest.approx(2.0, abs=0.2)
+    assert int(received[2]) == pytest.approx(100_000 * 1448 / 1514, rel=0.02)
+
+
 COMMANDS_LAB = """
 from mininet.cli import CLI
 from mininet.link import TCLink
