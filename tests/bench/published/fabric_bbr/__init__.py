@@ -11,8 +11,8 @@ BDP_BYTES = 51_200  # tc's kb are 1024 B
 DEEPEST_BDP = 64
 TRIALS = (1, 2, 3)
 START = (
-    "in part the start: two ssh sessions begin the flows there, and which comes first was not told. With CUBIC a second "
-    "earlier BBR has more in the first minutes of this queue, which takes 2.6 s to pass. The rest is not known"
+    "in part the start: two ssh sessions begin the flows there, and which comes first was not told. With CUBIC a "
+    "second earlier BBR has more in the first minutes of this queue, which takes 2.6 s to pass. The rest is not known"
 )
 ALLOWED = 0.1  # of the share, as between the worlds (tests/bench/unequal.py)
 

@@ -12,7 +12,7 @@ ONE_AND_A_HALF = (
 NOT_GSO = (
     "not known. Their senders have GSO, so whole super-packets may be dropped; but with their own commands on veth pairs, "
     "where these stay whole, the cell of 500 Mbit/s and 100 ms has 215 Mbit/s, not much less than with single packets "
-    "(238; theirs 106): `landspeed mn tests/bench/published/imc23_bbr/own_commands.py 500 100`"
+    "(238; theirs 106): `landspeed mn tests/bench/published/imc23_bbr/their_commands.py 500 100`"
 )
 
 

@@ -34,8 +34,8 @@ CGROUPS = "/sys/fs/cgroup"
 ROOT_HAS = {"SHELL": "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh", "USER": "root", "LOGNAME": "root"}  # noqa: PTH110
 # The modules of tunnels would give each node five interfaces, such as gre0, which no machine has before it asks.
 NO_TUNNELS = "/proc/sys/net/core/fb_tunnels_only_for_init_net"
-# Pages for all TCP together: three quarters of the memory, not the usual eleventh. At that limit select(2) says that one
-# can write to a socket, and write(2) that one cannot: a program that asks again does so for ever, since no time passes.
+# Pages for all TCP together: three quarters of the memory, not the usual eleventh. At that limit select(2) says one
+# can write to a socket, and write(2) one cannot: a program that asks again does so for ever, since no time passes.
 TCP_PAGES = "/proc/sys/net/ipv4/tcp_mem"
 STDIN = f"{OUT}/stdin"  # of the script, if the host has one for it
 # Programs take a clock near 0 for one that they have not read yet. Open vSwitch counts the processor's cores only every
