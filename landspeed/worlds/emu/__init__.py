@@ -25,7 +25,7 @@ script_net.py         The net that a Mininet script started: in words, with what
 session.py            A session with a guest, host side: ask it one thing after the other
 spin_cost.py          Virtual time that spinning programs take (patch 0018), as an option: `--spin-cost 1us`
 typed_lines.py        A person at a terminal types what a script reads, host side (the other side
-wall_time.py          Wall time of a run, said before it: a rough model of the work
+wall_time.py          Wall time of a run, said before it: a law of the work
 watchdog.py           Follows a running guest from the host: phases on its console, live figures
 world.py              The emulated world, host side: a plan in, a bundle out
 guest/                Programs inside the guest: PID 1, the nodes, the shaping, the calibration, the transfer
