@@ -57,7 +57,7 @@ class Work:
 
     @property
     def parts(self) -> tuple[float, ...]:
-        """How much there is of each part that has a price, in the order of `GUESS`."""
+        """Amount of each part that has a price, in the order of `GUESS`."""
         passed = self.packets / 1e6
         kinds = (passed / max(self.nodes - 1, 1), passed, 0.0) if self.is_path else (0.0, 0.0, passed)
         return (1.0, float(self.nodes), float(self.flows), self.seconds, *kinds)
@@ -123,7 +123,7 @@ def expected_wall_s(work: Work, past: list[Past]) -> float:
 
 
 def learned_law(took_s: Mapping[Work, float]) -> Law:
-    """The prices, none below zero, by which the works took what they took, as far as they can: by ratios.
+    """Fit the prices, none below zero, by which the works took what they took, as far as they can: by ratios.
 
     Least squares with weights, so that a few works that took something else do not matter (iteratively reweighted, as
     least absolute deviations); each step by coordinate descent, which keeps the prices from falling below zero.
