@@ -166,7 +166,7 @@ def kernel() -> None:
         kernel_build.RECIPE = recipe
         work = Path(scratch, "work")
         work.mkdir()
-        kernel_build._build(archive, work, "one-clock", log, ("linux",))
+        kernel_build._build(archive, work, "one-clock", log, ("linux",), own=())
         shutil.rmtree(KERNEL, ignore_errors=True)
         shutil.move(work / "result", KERNEL)
 
