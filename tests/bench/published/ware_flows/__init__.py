@@ -3,11 +3,6 @@
 from tests.bench.published.cells import Cell, Row, Source, figures_of
 from tests.bench.published.fabric_bbr import ALLOWED, share_percent
 
-INDEPENDENT = (
-    "as beside one CUBIC (fabric_bbr, 32 BDP: 30.4 % simulated, 31.4 emulated), the level is below FABRIC's. Among "
-    "themselves the simulated shares beside 2 to 16 CUBICs are 27.7 to 30.8 %: they do not depend on the number"
-)
-
 
 def cell_of(row: Row) -> Cell:
     """A number of CUBICs."""
@@ -19,7 +14,6 @@ def cell_of(row: Row) -> Cell:
         spread=float(row["spread_percent"]),
         allowed=ALLOWED * share,
         quick=True,
-        cause=INDEPENDENT,
     )
 
 
