@@ -11,7 +11,11 @@ from tests.bench.published.cells import Cell, Row, Source, figures_of
 
 WIRE_BYTES, MSS_BYTES = 1538, 1448
 ROOM = 3  # of line and buffers, times the window
-CYCLES, FEW_CYCLES, MANY = 30, 8, 1_000_000  # sawteeth; from so many packets each on, few
+CYCLES, MANY = 30, 1_000_000  # sawteeth; of so many packets or more, few
+FEW_CYCLES = {1_000_000: 8, 10_000_000: 4}
+LITTLE_ROOM = (
+    1.5  # where sawteeth are few: slow start ends there, a few of them from the mean, which is 0.85 of the peak
+)
 LEAST_S = 20.0
 SMALL, SLOW_MS = 20, 100  # a window in packets; the round trip at which CUBIC is more than Reno
 QUICK = 10_000
@@ -52,13 +56,14 @@ def cause_of(control: str, window: int, rtt_ms: int) -> str:
 def changes_of(control: str, rtt_ms: int, every: int, window: int) -> dict[str, Any]:
     """A path on which only the loss of each packet of a number limits a window of so many packets."""
     cycle_s = every / window * rtt_ms / 1e3
-    duration_s = max(LEAST_S, (FEW_CYCLES if every >= MANY else CYCLES) * cycle_s)
+    duration_s = max(LEAST_S, FEW_CYCLES.get(every, CYCLES) * cycle_s)
+    room = ROOM if every < MANY else LITTLE_ROOM
     return {
-        "line_rate": f"{max(1000, ROOM * window * WIRE_BYTES * 8 / rtt_ms):.0f} kbit/s",
+        "line_rate": f"{max(1000, room * window * WIRE_BYTES * 8 / rtt_ms):.0f} kbit/s",
         "path.1.one_way_delay": f"{rtt_ms / 2} ms",
         "path.1.loss": {"every": every},
         "transfer.congestion_control": control,
-        "transfer.window": f"{max(65536, ROOM * window * MSS_BYTES)} B",
+        "transfer.window": f"{max(65536, round(room * window * MSS_BYTES))} B",
         "transfer.duration": f"{duration_s:.1f} s",
         "transfer.sample_interval": f"{min(100, rtt_ms)} ms",
     }
@@ -79,9 +84,9 @@ def cell_of(row: Row) -> Cell:
 
 
 def mean_window(row: Mapping[str, Any], bundle: Path) -> float:
-    """The congestion window in packets, over the last two thirds of the time."""
+    """The congestion window in packets, over the last two thirds of the time; the last half, where sawteeth are few."""
     (window,) = Samples(bundle).by_stream("sender", "cwnd_packets").values()
-    from_s = float(row["duration_s"]) / 3
+    from_s = float(row["duration_s"]) / (2 if "1e-6" in str(row["case"]) or "1e-7" in str(row["case"]) else 3)
     values = [value for time_s, value in window if time_s >= from_s]
     return sum(values) / len(values)
 
