@@ -1,5 +1,7 @@
 """T4: the two figures of the commit that brought BBR into Linux."""
 
+from __future__ import annotations
+
 from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_mbit
 
 CUBIC = (
@@ -11,7 +13,7 @@ CUBIC = (
     "itself, where nothing spaces these packets, thirteen runs have 2.01 … 3.02, mean 2.36"
 )
 BBR = (
-    "their segments, as with CUBIC: of 10 Gbit/s, 1448 B in 1538 leave 9321 Mbit/s after 1 % of loss, which is too "
+    "their segments, it seems, as with CUBIC: 10 Gbit/s of 1448 B in 1538 leave 9321 after 1 % of loss, which is too "
     'little for 9150 with a slow start and PROBE_RTTs in 30 s. With 4096 B (`--set mtu="4148 B"`) one seed has 8794 '
     "over 30 s, and 9139 in its second half. Since 2018 BBR sends 1 % below its estimate (bbr_pacing_margin_percent)"
 )
