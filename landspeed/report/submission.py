@@ -18,6 +18,7 @@ from landspeed.judge.contest_rules import contest_class, previous_score, rules_s
 from landspeed.judge.distance import legs
 from landspeed.report import tables
 from landspeed.report.beside_recorded import rows
+from landspeed.report.configuration import scenario_data
 from landspeed.report.page_parts import environment, template_text
 from landspeed.report.weathermap import load_svg
 from landspeed.report.worldmap import route_svg
@@ -194,11 +195,7 @@ def _result_tables(record: RunRecord, plan: Plan) -> list[tables.Table]:
 
 
 def _hosts(bundle: Path, plan: Plan) -> list[dict[str, Any]]:
-    from ruamel.yaml import YAML
-
-    file = bundle / "scenario.yaml"
-    read = YAML(typ="safe").load(file) if file.exists() else None
-    notes = object_of(object_of(read).get("hosts"))
+    notes = object_of(scenario_data(bundle).get("hosts"))
     found: list[dict[str, Any]] = []
     for node, role in ((plan.nodes[0], "Sender"), (plan.nodes[-1], "Receiver")):
         said = object_of(notes.get(node.name))
