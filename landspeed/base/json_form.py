@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, TypeGuard, TypeVar, cast
 
 import msgspec
 
 T = TypeVar("T")
+# msgspec keeps what it knows of a dataclass from the first use on, before it knows all: a second thread reads what is
+# not there yet, and the process dies (0.22.0; tests/results/test_json_form.py).
+ONE_AT_A_TIME = threading.RLock()
 
 
 class FormError(ValueError):
@@ -40,7 +44,8 @@ def from_plain(data: object, kind: type[T]) -> T:
         FormError: a key is unknown or missing, or has a value of another type.
     """
     try:
-        made = msgspec.convert(data, kind)
+        with ONE_AT_A_TIME:
+            made = msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         where = where.rstrip("`").lstrip(".")
