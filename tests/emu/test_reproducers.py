@@ -47,10 +47,10 @@ def test_red_below_a_bucket_knows_here_that_nothing_waits(tmp_path: Path) -> Non
 
 @pytest.mark.guest
 def test_an_idle_guest_misses_no_key_here() -> None:
-    """Patch 0020. Of so few keys a kernel without it misses none or one: this shows that the program works."""
+    """Patch 0020. Of so few keys a kernel without it misses none or one: this shows only that the program works."""
     command = [sys.executable, REPRODUCE / "um-idle-misses-input.py", find_kernel().executable, "100"]
     told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=100).stdout
-    assert re.fullmatch(r"\d of 100 keys late; the others took [\d.]+ ms\n", told)
+    assert re.fullmatch(r"[01] of 100 keys late; the others took [\d.]+ ms\n", told)
 
 
 def test_the_faults_come_back_by_the_reverse_of_their_mends() -> None:
