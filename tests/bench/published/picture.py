@@ -33,7 +33,7 @@ def draw(by_source: Sequence[Sequence[Found]]) -> str:
 
 def _chart(group: Sequence[Found]) -> str:
     source = group[0].source
-    parts = [f'<text x="{LEFT}" y="20">{source.title}: {source.figure}</text>']
+    parts = [f'<text x="{LEFT}" y="20">{source.title}</text>']
     for tick in TICKS:
         height = _y(tick)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{height:.1f}" y2="{height:.1f}"/>')
