@@ -22,6 +22,7 @@ refusals.py           Refusals of scenarios that Linux's queue disciplines canno
 run_facts.py          Facts of a run: found on the host, in the files that the guest left
 sampling.py           Sampling of the guest's sockets, host side: the guest's orders
 script_net.py         The net that a Mininet script started: in words, with what is odd about it
+second_core.py        A core of the host for a guest's programs, while one is free
 session.py            A session with a guest, host side: ask it one thing after the other
 spin_cost.py          Virtual time that spinning programs take (patch 0018), as an option: `--spin-cost 1us`
 typed_lines.py        A person at a terminal types what a script reads, host side (the other side

@@ -189,6 +189,22 @@ class CoreLease:
                 _move(process, {self.cores[-1]})
             self.step_aside()
 
+    def free_beside(self, load: Mapping[int, float], most: float) -> int | None:
+        """A core beside this guest's that no guest has, and that was busy for this share of the time at most.
+
+        None if there is none, or if the guest's core was chosen: then it is that one alone.
+        """
+        if self._wish is not None:
+            return None
+        others = self.allowed - {self.cores[-1]}
+        free = [core for core in others if load.get(core, 1.0) <= most and not self.is_seated(core)]
+        return next(iter(best_first(free, load, hardware_threads(self.allowed))), None)
+
+    def is_seated(self, core: int) -> bool:
+        """Return whether a guest has a core."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as name:
+            return name.connect_ex(f"\0{NAME}/{core}/0") == 0
+
     def _order(self) -> list[int]:
         return best_first(self.allowed, self._load.look(), hardware_threads(self.allowed))
 

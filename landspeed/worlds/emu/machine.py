@@ -72,6 +72,17 @@ class Guest:
         raw = self._read(address, 4)
         return None if raw is None else "seccomp" if any(raw) else "ptrace"
 
+    def write_word(self, symbol: str, value: int) -> bool:
+        """Set four bytes of its kernel's memory; return whether that could be done."""
+        if symbol not in self.kernel.symbols:
+            return False
+        try:
+            with Path(f"/proc/{self.process.pid}/mem").open("r+b", buffering=0) as memory:
+                memory.seek(self.kernel.symbols[symbol])
+                return memory.write(struct.pack("<i", value)) == 4
+        except OSError:  # it is gone
+            return False
+
     def running_task(self) -> str | None:
         """Name of the task that the guest's one processor runs."""
         pointer = self._read_word("um_running_comm")

@@ -43,6 +43,7 @@ from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.refusals import check_kernel, too_large_averages, uncountable_losses
 from landspeed.worlds.emu.run_facts import cpu_model, with_facts, with_guest
 from landspeed.worlds.emu.sampling import LINKWATCH, SOCKWATCH, check_sampler, sampler_job
+from landspeed.worlds.emu.second_core import SecondCore
 from landspeed.worlds.emu.session import GuestSession
 from landspeed.worlds.emu.spin_cost import check_cost
 from landspeed.worlds.emu.wall_time import price_of, remember
@@ -302,9 +303,7 @@ class EmuWorld(ProgramWorld):
             )
             lease.step_aside()
             try:
-                yield GuestSession(
-                    guest, stall_wall_s=self.options.stall, each_look=lambda: lease.improve(guest.processes)
-                )
+                yield GuestSession(guest, stall_wall_s=self.options.stall, each_look=SecondCore(guest, lease).look)
             finally:
                 guest.stop()
 
@@ -369,9 +368,10 @@ class EmuWorld(ProgramWorld):
             memory = transfer_memory(plan, self.options.memory) if job.mode == "transfer" else None
             guest = self._start(plan, folder, virtual=self.options.clock == "virtual", memory=memory)
             lease.step_aside()
+            second = SecondCore(guest, lease)
 
             def poll() -> None:
-                lease.improve(guest.processes)
+                second.look()
                 each_poll()
 
             folders = [flow.folder for flow in job.flows]
