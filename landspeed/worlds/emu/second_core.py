@@ -59,7 +59,9 @@ class SecondCore:
             self._not_before = now + self._patience_s
 
     def _take(self, core: int) -> None:
-        if self._guest.tracing() != "seccomp" or not self._guest.write_word("stub_core", core):
+        if self._guest.tracing() != "seccomp":  # or not yet: it has just begun
+            return
+        if not self._guest.write_word("stub_core", core):
             self._not_before = float("inf")  # such a kernel cannot
             return
         for process in self._programs():
