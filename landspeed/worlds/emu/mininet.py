@@ -27,6 +27,7 @@ from landspeed.worlds.emu.kernel_choice import tracing_words
 from landspeed.worlds.emu.memory import check_memory
 from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.sampling import sampler_job
+from landspeed.worlds.emu.second_core import SecondCore
 from landspeed.worlds.emu.spin_cost import check_cost
 from landspeed.worlds.program_world import SocketSampling
 from landspeed.worlds.tool import ToolError
@@ -176,9 +177,10 @@ def run_script(
             more_words=tracing_words(kernel, options.tracing),
         )
         lease.step_aside()
+        second = SecondCore(guest, lease)
 
         def poll() -> object:
-            lease.improve(guest.processes)
+            second.look()
             return each_poll()
 
         return watch.follow(guest, report, stall_wall_s=options.stall, each_poll=poll)
