@@ -38,6 +38,8 @@ class FakeGuest:
 
     def __init__(self, how: str = "seccomp") -> None:
         self.virtual, self.words, self.how = True, dict[str, int](), how
+        self.counts = {"stub_turns": 2**32 - 1, "stub_wakes": 7}
+        self.in_a_look = {"stub_turns": 10**9, "stub_wakes": 0}
         self.kernel, self.program = (subprocess.Popen(["sleep", "1000"]) for _ in range(2))
 
     def processes(self) -> list[int]:
@@ -45,6 +47,10 @@ class FakeGuest:
 
     def tracing(self) -> str:
         return self.how
+
+    def read_count(self, symbol: str) -> int:
+        self.counts[symbol] = (self.counts[symbol] + self.in_a_look[symbol]) % 2**32
+        return self.counts[symbol]
 
     def write_word(self, symbol: str, value: int) -> bool:
         self.words[symbol] = value
@@ -127,6 +133,35 @@ def test_a_core_where_programs_wait_is_left_and_tried_later_each_time(
     assert taken_at == [1.0, 7.0, 12.0, 21.0, 30.0]  # kept until 5; then after 2, 4, 8 and 8 s
 
 
+def test_programs_that_make_few_calls_stay(guest: FakeGuest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn saves 2.5 µs: 20 000 of them in a second are its twentieth."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr(second_core, "LOOK_S", 1.0)
+    with seat() as own:
+        second = watched(guest, own, FREE)
+        second.look()
+        for turns, core_taken in ((19_990, False), (19_990, False), (20_010, True)):
+            now[0] += 1.0
+            guest.in_a_look["stub_turns"] = turns
+            second.look()
+            assert (second.core is not None) == core_taken
+
+
+@pytest.mark.parametrize(("wakes", "stays"), [(1249, True), (1251, False)])
+def test_a_core_where_programs_must_be_woken_is_left(
+    guest: FakeGuest, monkeypatch: pytest.MonkeyPatch, wakes: int, stays: bool
+) -> None:
+    """To wake one costs 20 µs, as much as eight turns save."""
+    with seat() as own:
+        second = watched(guest, own, FREE)
+        second.look()
+        assert second.core is not None
+        guest.in_a_look = {"stub_turns": 10_000, "stub_wakes": wakes}
+        second.look()
+        assert (second.core is not None) == stays
+
+
 def test_a_kernel_that_traces_by_ptrace_is_left_alone() -> None:
     guest = FakeGuest("ptrace")
     with seat() as own:
@@ -150,6 +185,7 @@ def test_samples_are_the_same_on_one_core_and_while_programs_come_and_go(
         cores.CoreLease, "free_beside", lambda own, *_: next(core for core in ALLOWED if core != own.cores[-1])
     )
     monkeypatch.setattr(second_core, "WAITING", -1.0)  # each look finds a core crowded
+    monkeypatch.setattr(second_core, "WORTH", -1.0)
     take = SecondCore._take
     monkeypatch.setattr(SecondCore, "_take", lambda self, core: (took.append(core), take(self, core))[1])
     _, moved = transfer(plan, tmp_path / "moved")

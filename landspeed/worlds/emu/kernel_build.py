@@ -56,7 +56,7 @@ ACCURATE_ECN_NAME = b"\0tcp_ecn_option\0"
 TLS_NAME = b"\0tls-strp\0"  # of its parser among the texts of the program: a configuration without it has none
 MPTCP_NAME = b"\0mptcp_pm\0"  # of its path manager among the texts of the program: a configuration without it has none
 DEBUG_INFO = "CONFIG_DEBUG_INFO=y\n"
-SECOND_CORE_SYMBOLS = ("stub_looks", "stub_core")  # of patch 0029: where programs run, and how long they look
+SECOND_CORE_SYMBOLS = ("stub_looks", "stub_core", "stub_turns", "stub_wakes")  # of patch 0029
 MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL, DUALPI2_SYMBOL, *SECOND_CORE_SYMBOLS)
 
 

@@ -72,6 +72,12 @@ class Guest:
         raw = self._read(address, 4)
         return None if raw is None else "seccomp" if any(raw) else "ptrace"
 
+    def read_count(self, symbol: str) -> int:
+        """Read four bytes of its kernel's memory; 0 if it has no such symbol, is gone or not readable."""
+        address = self.kernel.symbols.get(symbol)
+        raw = self._read(address, 4) if address else None
+        return struct.unpack("<I", raw)[0] if raw else 0
+
     def write_word(self, symbol: str, value: int) -> bool:
         """Set four bytes of its kernel's memory; return whether that could be done."""
         if symbol not in self.kernel.symbols:

@@ -1,9 +1,10 @@
 """A core of the host for a guest's programs, while one is free.
 
 On one core each system call of a program is two switches from process to process. Where guest and program have a core
-each, they look at a word of memory instead (kernel patch 0029), and a call costs half as much or less. It takes the
-second core's time while programs run, so the core must be free: no other guest has it, nobody else keeps it busy. That
-is looked for again and again. Nothing measured depends on it.
+each, they look at a word of memory instead (kernel patch 0029), and a call costs half as much or less. But to wake a
+program there that sleeps takes longer than on one core: it pays for a program that makes many calls, not for many that
+take turns. And it takes the second core's time, so the core must be free: no other guest has it, nobody else keeps it
+busy. All of it is counted and decided again and again. Nothing measured depends on it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ LOG = Log(__name__)
 LOOKS = 2000  # at the other's word before one sleeps: some 40 µs
 LOOK_S = 0.25  # between two decisions
 FREE, WAITING = 0.3, 0.1  # shares of the time: others on a free core; programs that waited for a core that is not
-PATIENCE_S = 8.0  # most between a core that was not free and the next try
+TURN_S, WAKE_S = 2.5e-6, 20e-6  # what a turn on two cores saves, and what it costs to wake a program there
+WORTH = 0.05  # share of the time that must be saved
+PATIENCE_S = 8.0  # most between a core that was not free, or not worth it, and the next try
 
 
 class SecondCore:
@@ -38,6 +41,7 @@ class SecondCore:
         self._patience_s = LOOK_S
         self._waited_s = 0.0
         self._seats = 0
+        self._turns = self._wakes = 0
 
     def look(self) -> None:
         """Now and then: move the guest to a better core; take a second one that is free, or leave one that is not."""
@@ -46,17 +50,26 @@ class SecondCore:
         if now < self._looked + LOOK_S:
             return
         share, elapsed_s, self._looked = self._load.look(), now - self._looked, now
+        turns, wakes = self._counted()
         if self.core is None:
-            if now >= self._not_before and (free := self._lease.free_beside(share, FREE)) is not None:
+            worth = turns * TURN_S > WORTH * elapsed_s
+            if worth and now >= self._not_before and (free := self._lease.free_beside(share, FREE)) is not None:
                 self._take(free)
             return
         before, self._waited_s = self._waited_s, _waited_s(self._programs())
         crowded = self._waited_s - before > WAITING * elapsed_s
         moved = len(self._lease.cores) != self._seats
-        if crowded or moved or self._lease.is_seated(self.core):
+        costs = turns * TURN_S - wakes * WAKE_S < 0
+        if crowded or moved or costs or self._lease.is_seated(self.core):
             self._leave()
             self._patience_s = min(2 * self._patience_s, PATIENCE_S)
             self._not_before = now + self._patience_s
+
+    def _counted(self) -> tuple[int, int]:
+        """Turns of programs since the last look, and those for which one had to be woken."""
+        before = self._turns, self._wakes
+        self._turns, self._wakes = (self._guest.read_count(each) for each in ("stub_turns", "stub_wakes"))
+        return (self._turns - before[0]) % 2**32, (self._wakes - before[1]) % 2**32
 
     def _take(self, core: int) -> None:
         if self._guest.tracing() != "seccomp":  # or not yet: it has just begun
