@@ -2,8 +2,10 @@
 SHELL := /bin/sh
 RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
-# One more than there are cores: for a third of the time a test waits for a clock, a server that boots, another program.
-JOBS ?= $(shell echo $$(($$(nproc) + 1)))
+# More than there are cores: for half of its time a test waits for a clock, a server that boots, another program.
+JOBS ?= $(shell echo $$((2 * $$(nproc) + 1)))
+# With a sanitizer, and where lines are counted, they compute.
+COMPUTING ?= $(shell echo $$(($$(nproc) + 1)))
 UPGRADE ?= --upgrade
 AGAIN ?= 1
 WHAT ?=
@@ -29,7 +31,7 @@ setup-test:
 rehearse: setup-run  ## rehearse the record of 25 June 2004 in virtual time
 	@.venv/bin/landspeed run $(RECORD)
 
-test: setup-test  ## the tests, one more at once than there are cores (JOBS=1: one after the other; AGAIN=0: no second try)
+test: setup-test  ## the tests, twice as many at once as there are cores, and one (JOBS=1: one after the other; AGAIN=0: no second try)
 	@$(PYTHON) -m pytest $(PARALLEL) --reruns $(AGAIN) --tb=short -r fER --durations 20
 
 test-fast: setup-test  ## the tests that need neither guest nor root nor lab and are quick
@@ -58,10 +60,10 @@ mutation: setup-test  ## check that the tests notice a changed line of physics, 
 	@$(PYTHON) -m tests.bench.mutation
 
 sanitize: setup-test  ## the engine under ASan, UBSan and TSan by all tests that drive it, the simulator under ASan and UBSan
-	@tests/bench/sanitize.sh $(JOBS)
+	@tests/bench/sanitize.sh $(COMPUTING)
 
 coverage-engine: setup-test  ## lines of the engine's C that its tests run, at least 85 %
-	@tests/bench/coverage_engine.sh 85 $(JOBS)
+	@tests/bench/coverage_engine.sh 85 $(COMPUTING)
 
 test-loaded: setup-test  ## the tests beside a build of the guest's kernel at nice 19, five times (TIMES=1 for one)
 	@tests/bench/loaded.sh $(or $(TIMES),5)

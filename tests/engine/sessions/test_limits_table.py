@@ -213,7 +213,7 @@ def refused_by_command(bench: Bench, limit: str, kind: str) -> None:
         assert "this host sends for nobody: start it with --third-party" in run.stderr
     else:
         server = Server(bench, *key, "--third-party", limit, "1", *(["--clients", "4"] if "per" in limit else []))
-        sender = bench.send("--quiet", "--time", "30", "--pacing", "10M", *key)
+        sender = bench.send("--quiet", "--time", "600", "--pacing", "10M", *key)
         try:
             wait_until(lambda: True if children(server.program) else None, 20)
             run = server.third()
