@@ -48,10 +48,8 @@ def main() -> int:
     for each in outside:
         print(f"{each.source.name} {each.cell.name} ({each.world}): {each.mean:.4g}, published {each.cell.published:g}")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    minutes = (used.ru_utime + used.ru_stime) / 60
-    print(
-        f"{len(found) - len(outside)} of {len(found)} cells within; {lacking} could not be run; {minutes:.1f} min of processors"
-    )
+    took = f"{(used.ru_utime + used.ru_stime) / 60:.1f} minutes of processors"
+    print(f"{len(found) - len(outside)} of {len(found)} cells within; {lacking} could not be run; {took}")
     return 1 if lacking else 0
 
 

@@ -7,7 +7,8 @@ Mbit/s over 60 s through sockets of 100 MB, with each setting of the hosts:
 
 - fq: their packets are spaced, as landspeed's are; without GSO;
 - fq_codel: Ubuntu's default, which spaces nothing; without GSO;
-- fq_codel, GSO: TCP's packets of up to 64 kB pass the router whole, as when its NIC puts them together again (GRO);
+- fq_codel, GSO: TCP's packets of up to 64 kB are cut where they leave the sender, and what reaches the router at once
+  is put together again (GRO) and passes it whole;
 - the same, ACKs in bunches: what comes within 1 to 500 us, by chance, reaches the sender at once, as from NICs that
   wait before they interrupt, and from machines that have to wake up.
 
@@ -86,7 +87,7 @@ def goodput_mbit(words: list[str], qdisc: str, gso: str, bunches: str) -> float:
         host.cmd(f"tc qdisc add dev {host.defaultIntf()} root {qdisc}")
     for node in (h1, r, h3):
         for interface in node.intfNames():
-            node.cmd(f"ethtool -K {interface} tso {gso} gso {gso} gro {gso}")
+            node.cmd(f"ethtool -K {interface} tso off gso {gso} gro {gso}")
     r.cmd(f"tc qdisc add dev r-eth0 root netem delay {rtt}ms limit 10000 {bunches}")
     r.cmd("tc qdisc add dev r-eth1 root handle 1: htb default 3")
     r.cmd(f"tc class add dev r-eth1 parent 1: classid 1:3 htb rate {rate}Mbit")
