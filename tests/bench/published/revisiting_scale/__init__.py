@@ -15,6 +15,11 @@ FROM_S = 60.0
 MSS_BYTES = 1448
 RECOVERY = 3  # TCP_CA_Recovery
 JAIN, JAINS_ALLOWED = "jain", 0.01
+SHORT = (
+    "time: theirs is three hours, these are 540 s. What the index lacks of one falls with it: 0.068, 0.044, 0.027 and "
+    "0.016 over 60, 135, 270 and 540 s, on average of the nine paths (sim)"
+)
+ALONE = "FABRIC's 1.377, outside of all other cells' range; CloudLab has 1.303 there"
 
 
 def cells_of(row: Row) -> Iterator[Cell]:
@@ -23,8 +28,8 @@ def cells_of(row: Row) -> Iterator[Cell]:
     mean, half = fmean(both), abs(both[0] - both[1]) / 2
     name, quick = f"{row['rtt_ms']}ms-{row['flows']}-flows", row["rtt_ms"] == "20"
     changes = {"path.0.reverse.one_way_delay": f"{row['rtt_ms']} ms", "transfer.streams": int(row["flows"])}
-    yield Cell(name, changes, mean, half, allowed=max(min(mean - LEAST, MOST - mean), half), quick=quick)
-    yield Cell(f"{name}-{JAIN}", changes, float(row["jain"]), 0, JAINS_ALLOWED, quick, of=name)
+    yield Cell(name, changes, mean, half, max(min(mean - LEAST, MOST - mean), half), quick, ALONE)
+    yield Cell(f"{name}-{JAIN}", changes, float(row["jain"]), 0, JAINS_ALLOWED, quick, SHORT, of=name)
 
 
 def halvings(states: list[tuple[float, float]]) -> int:

@@ -50,7 +50,7 @@ EQUAL = (
 
 FAST_CONVERGENCE = (
     "fast convergence (RFC 9438, 4.7), which the formula leaves out: a loss a little below W_max lowers the next one, "
-    "and the peaks are not equal, 6918, 5615 and 5746 packets of three sawteeth"
+    "and the peaks are not equal: with p = 1e-6 at 100 ms 6918, 5615 and 5746 packets of three sawteeth"
 )
 
 
@@ -60,10 +60,10 @@ def cause_of(control: str, window: int, rtt_ms: int) -> str:
         return BY_ACKS
     if control == "reno":
         return RENO
-    if rtt_ms != SLOW_MS:
-        return SELDOM if window < EQUAL_FROM else EQUAL
     if window > FAR:
         return FAST_CONVERGENCE
+    if rtt_ms != SLOW_MS:
+        return SELDOM if window < EQUAL_FROM else EQUAL
     return RECOVERY if window < SMALL else WHOLE_PACKETS
 
 
