@@ -10,11 +10,8 @@ from tests.bench.published.cells import Cell, Row, Source, figures_of
 WIRE_BYTES, MSS_BYTES = 1538, 1448
 ROOM = 3  # of line and buffers, times the window
 CYCLES, MANY = 30, 1_000_000  # sawteeth; of so many packets or more, few
-FEW_CYCLES = {
-    1_000_000: 20,
-    10_000_000: 8,
-    100_000_000: 8,
-}  # slow start ends at thrice the mean: four go by till it is gone
+# Slow start ends at thrice the mean: four sawteeth go by until that is gone.
+FEW_CYCLES = {1_000_000: 20, 10_000_000: 8, 100_000_000: 8}
 LITTLE_ROOM = 1.5  # where sawteeth are few: slow start ends so much above the mean, which is 0.85 of their peaks
 LEAST_S = 20.0
 SMALL, EQUAL_FROM, FAR, SLOW_MS = (
