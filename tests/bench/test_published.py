@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from landspeed.runs.sweeps.grid import plan_grid
 from landspeed.runs.sweeps.sweep import State
@@ -48,6 +49,13 @@ def test_each_source_has_a_path_and_a_choice(tmp_path: Path, source: Source) -> 
     ends = Choice(source, [source.cells[0], source.cells[-1]], 1)
     if source.name not in ONLY_EMULATED:
         plan_grid(ends.write_scenario(tmp_path), [], make_world("sim"))
+
+
+def test_two_figures_of_one_run_are_one_case(tmp_path: Path) -> None:
+    choice = Choice.of(SOURCES["revisiting_scale"], quick=True).matching("20ms-10-flows")
+    assert [cell.name for cell in choice.cells] == ["20ms-10-flows", "20ms-10-flows-jain"]
+    cases = yaml.safe_load(choice.write_scenario(tmp_path).read_text(encoding="utf-8"))["vary"]["cases"]
+    assert cases == {"20ms-10-flows": choice.cells[1].changes}
 
 
 def test_a_cell_is_within_by_its_nearest_seed_or_between_two() -> None:

@@ -10,6 +10,7 @@ A cell that was run by the same kernel and programs is not run again. Exit statu
 
 import argparse
 import contextlib
+import resource
 import sys
 import time
 from dataclasses import replace
@@ -46,7 +47,9 @@ def main() -> int:
     found = kept(PAGE)
     for each in outside:
         print(f"{each.source.name} {each.cell.name} ({each.world}): {each.mean:.4g}, published {each.cell.published:g}")
-    print(f"{len(found) - len(outside)} of {len(found)} cells within; {lacking} could not be run")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = f"{(used.ru_utime + used.ru_stime) / 60:.1f} minutes of processors"
+    print(f"{len(found) - len(outside)} of {len(found)} cells within; {lacking} could not be run; {took}")
     return 1 if lacking else 0
 
 

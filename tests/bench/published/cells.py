@@ -28,6 +28,7 @@ class Cell:
         allowed: how far landspeed's figure may be from it.
         quick: one of those that `QUICK=1` runs.
         cause: why it may be outside, where that is known.
+        of: the cell whose run it is another figure of, with the same changes; of its own run if none is said.
     """
 
     name: str
@@ -37,6 +38,12 @@ class Cell:
     allowed: float
     quick: bool = False
     cause: str = ""
+    of: str = ""
+
+    @property
+    def case(self) -> str:
+        """Of the sweep: the run whose figure it is."""
+        return self.of or self.name
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Choice:
     def write_scenario(self, folder: Path) -> Path:
         """Write the source's scenario with a case for each cell."""
         content: dict[str, Any] = yaml.safe_load(self.source.scenario.read_text(encoding="utf-8"))
-        cases = {cell.name: dict(cell.changes) for cell in self.cells}
+        cases = {cell.case: dict(cell.changes) for cell in self.cells}
         content["vary"] = {"cases": cases, "seeds": self.seeds}
         file = folder / f"{self.source.name}.yaml"
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,10 +82,19 @@ def _figures(choice: Choice, world: str, folder: Path, tell: Callable[[State], N
 
 def _found(choice: Choice, world: str, grid: Grid, store: Store) -> list[Found]:
     """The cells of which something is known."""
-    values: dict[str, list[float]] = {}
+    runs: dict[str, list[tuple[dict[str, Any], Path]]] = {}
     for cell in grid.cells():
         outcome = store.load(cell.key)
         if outcome is not None and outcome.done and outcome.bundle:
             (row,) = rows_of([(cell, outcome)])
-            values.setdefault(cell.values["case"], []).append(choice.source.measure(row, Path(outcome.bundle)))
-    return [Found(choice.source, world, cell, values[cell.name]) for cell in choice.cells if cell.name in values]
+            runs.setdefault(cell.values["case"], []).append((row, Path(outcome.bundle)))
+    return [
+        Found(
+            choice.source,
+            world,
+            cell,
+            [choice.source.measure(row | {"case": cell.name}, bundle) for row, bundle in runs[cell.case]],
+        )
+        for cell in choice.cells
+        if cell.case in runs
+    ]

@@ -7,7 +7,10 @@ Mbit/s over 60 s through sockets of 100 MB, with each setting of the hosts:
 
 - fq: their packets are spaced, as landspeed's are; without GSO;
 - fq_codel: Ubuntu's default, which spaces nothing; without GSO;
-- fq_codel, GSO: TCP's packets of up to 64 kB pass the router whole, as when its NIC puts them together again (GRO).
+- fq_codel, GSO: TCP's packets of up to 64 kB are cut where they leave the sender, and what reaches the router at once
+  is put together again (GRO) and passes it whole;
+- the same, ACKs in bunches: what comes within 1 to 500 us, by chance, reaches the sender at once, as from NICs that
+  wait before they interrupt, and from machines that have to wake up.
 
 The sender is some lines of Python: what iperf3 would do, without its waiting for each system call.
 """
@@ -20,7 +23,8 @@ from pathlib import Path
 from mininet.net import Mininet
 from mininet.topo import Topo
 
-SETTINGS = (("fq", "off"), ("fq_codel", "off"), ("fq_codel", "on"))
+BUNCHES = "slot 1us 500us"  # of netem; the random times are the kernel's, which a seed makes
+SETTINGS = (("fq", "off", ""), ("fq_codel", "off", ""), ("fq_codel", "on", ""), ("fq_codel", "on", BUNCHES))
 SECONDS, PORT, WINDOW_BYTES = 60, 5201, 100 << 20
 SIZES = (socket.SO_SNDBUF, socket.SO_RCVBUF)
 
@@ -71,7 +75,7 @@ def send(control: str) -> None:
         pass
 
 
-def goodput_mbit(words: list[str], qdisc: str, gso: str) -> float:
+def goodput_mbit(words: list[str], qdisc: str, gso: str, bunches: str) -> float:
     """Of one transfer, with these settings of both hosts."""
     control, rate, rtt, buffer = words
     net = Mininet(Three(), controller=None)
@@ -83,8 +87,8 @@ def goodput_mbit(words: list[str], qdisc: str, gso: str) -> float:
         host.cmd(f"tc qdisc add dev {host.defaultIntf()} root {qdisc}")
     for node in (h1, r, h3):
         for interface in node.intfNames():
-            node.cmd(f"ethtool -K {interface} tso {gso} gso {gso} gro {gso}")
-    r.cmd(f"tc qdisc add dev r-eth0 root netem delay {rtt}ms limit 10000")
+            node.cmd(f"ethtool -K {interface} tso off gso {gso} gro {gso}")
+    r.cmd(f"tc qdisc add dev r-eth0 root netem delay {rtt}ms limit 10000 {bunches}")
     r.cmd("tc qdisc add dev r-eth1 root handle 1: htb default 3")
     r.cmd(f"tc class add dev r-eth1 parent 1: classid 1:3 htb rate {rate}Mbit")
     r.cmd(f"tc qdisc add dev r-eth1 parent 1:3 handle 3: bfifo limit {buffer}kb")
@@ -102,9 +106,9 @@ def main() -> None:
     for key in ("rmem_max", "wmem_max"):
         Path("/proc/sys/net/core", key).write_text("2147483647")
     Path("/proc/sys/net/ipv4/tcp_mem").write_text(" ".join(["1000000"] * 3))  # pages: the guest has little memory
-    for qdisc, gso in SETTINGS:
-        name = qdisc + (", GSO" if gso == "on" else "")
-        print(f"{name}: {goodput_mbit(sys.argv[1:], qdisc, gso):.2f}", flush=True)
+    for qdisc, gso, bunches in SETTINGS:
+        name = qdisc + (", GSO" if gso == "on" else "") + (", ACKs in bunches" if bunches else "")
+        print(f"{name}: {goodput_mbit(sys.argv[1:], qdisc, gso, bunches):.2f}", flush=True)
 
 
 if sys.argv[1] == "receive":
