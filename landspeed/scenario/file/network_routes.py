@@ -11,7 +11,7 @@ from landspeed.scenario.file.flow_transfer import flow_transfer
 from landspeed.scenario.file.model import FlowSection, ScenarioFile
 from landspeed.scenario.file.model_links import LinkSection
 from landspeed.scenario.file.parallel import parallel_links
-from landspeed.scenario.plan.routing import Edge, Routes, nodes_of
+from landspeed.scenario.plan.routing import Edge, Routes
 
 MORE_SHOWN = 8
 BACK = "route_back"
@@ -220,18 +220,9 @@ def _ways(scenario: ScenarioFile, routes: Routes) -> list[tuple[list[int], list[
 
 def _wrong_back(scenario: ScenarioFile, flow: FlowSection, there: list[int], back: list[int]) -> tuple[str, str] | None:
     """Find what is wrong with a way back over other links, and what would be right; None: nothing."""
-    edges = edges_of(scenario)
-    ahead, returning = nodes_of(edges, flow.from_, there), nodes_of(edges, flow.to, back)
-    if ahead != returning[::-1]:
-        what = f"the way back of {flow.name}, {' → '.join(returning)}, passes other nodes than {' → '.join(ahead)}"
-        return what, "give route_back over the same nodes: several links may join two of them, by name"
     if there[0] != back[-1] or there[-1] != back[0]:
         end = flow.from_ if there[0] != back[-1] else flow.to
         return f"{end} sends over one link and receives over another", "let the ways part at a router"
-    for one, other in ((scenario.links[k], scenario.links[n]) for k, n in zip(there, back[::-1], strict=True)):
-        if (one.mtu, one.framing) != (other.mtu, other.framing):
-            what = f"the links {one.name} and {other.name} of {flow.name}'s way there and back differ in mtu or framing"
-            return what, "give both the same"
     if flow_transfer(scenario, flow).mptcp:
         return f"{flow.name} has MPTCP, whose routes are the same both ways", "remove mptcp, or the way back"
     return None

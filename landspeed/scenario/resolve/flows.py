@@ -117,9 +117,9 @@ def with_physics(scenario: ScenarioFile, plan: Plan) -> list[Flow]:
         paths = [path_of(plan, each) for each in subflows(flow)]
         sends = _datagrams(flow.transfer, paths[0]) if transfer.protocol == "udp" else flow.transfer
         if transfer.protocol == "udp":
-            physics = [datagram_physics(scenario.ip, sends, paths[0].nodes, paths[0].links)]
+            physics = [datagram_physics(sends, paths[0])]
         else:
-            physics = [flow_physics(scenario, transfer, path.nodes, path.links) for path in paths]
+            physics = [flow_physics(scenario, transfer, path) for path in paths]
         asked = replace(
             sends,
             stall_ns=transfer.stall or max(filter(None, map(patience_ns, paths)), default=None),
@@ -140,7 +140,7 @@ def _datagrams(asked: Transfer, path: Plan) -> Transfer:
 
 def _ping_interval_ns(plan: Plan, flow: Flow) -> int:
     """Time between two echoes: so many sample intervals that all echoes of a line take no more than their share."""
-    beside = sum(each.transfer.ping and not set(flow.route).isdisjoint(each.route) for each in plan.flows)
+    beside = sum(each.transfer.ping and not _links(flow).isdisjoint(_links(each)) for each in plan.flows)
     least_ns = 0
     path = path_of(plan, flow)
     for link in path.links:
@@ -151,6 +151,10 @@ def _ping_interval_ns(plan: Plan, flow: Flow) -> int:
             least_ns = max(least_ns, math.ceil(beside * line_ns / MOST_ECHO_SHARE))
     sampled_ns = flow.transfer.sample_interval_ns
     return max(1, -(-least_ns // sampled_ns)) * sampled_ns
+
+
+def _links(flow: Flow) -> set[int]:
+    return {*flow.route, *(flow.route_back or ())}
 
 
 def _transfer(asked: ScenarioTransfer) -> Transfer:

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from landspeed.scenario.theory.timing import path_mtu
 from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 
@@ -54,10 +55,10 @@ class EvidenceGatherer:
         """Ping (don't fragment, jumbo) and traceroute both ways, and the settings; then start the captures."""
         # iputils' ping takes a clock in its first second for one that it has not read yet, and sends without pause.
         time.sleep(max(0.0, 2.0 - time.monotonic()))
-        mtu, version = min(link.mtu_bytes for link in self.network.plan.links), self.network.plan.ip_version
-        payload = str(mtu - IP_HEADER_BYTES[version] - ICMP_HEADER_BYTES)
+        version = self.network.plan.ip_version
         for end, position, other, _ in self.ends:
-            target = self.network.names[other]
+            target, mtu = self.network.names[other], path_mtu(self.network.plan, forward=position == 0)
+            payload = str(mtu - IP_HEADER_BYTES[version] - ICMP_HEADER_BYTES)
             self._run(f"ping-{end}.txt", position, ["ping", f"-{version}", "-n", "-c", str(PING_COUNT), "-M", "do",
                                                     "-s", payload, target])  # fmt: skip
             self._run(f"traceroute-{end}.txt", position, ["traceroute", f"-{version}", "-m", "64", target])
