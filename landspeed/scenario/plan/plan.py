@@ -174,7 +174,7 @@ class Flow:
         route: indexes of links, in the order in which data passes them.
         route_back: those that its acknowledgments pass, in their order, if some are others; None: the same links.
         second_route: of MPTCP's second subflow, in the same way; it shares no link with `route`.
-        own_way: routers know it by its ports, so that it may take other links than what else goes to its hosts.
+        own_way: routers know it by itself, so that it may take other links than what else goes to its hosts.
         start_ns: when its sender begins to connect, after that of the first flow.
     """
 

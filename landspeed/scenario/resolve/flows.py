@@ -12,7 +12,7 @@ from landspeed.scenario.file.key_names import plan_values
 from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.model import TransferSection as ScenarioTransfer
 from landspeed.scenario.file.multipath import second_routes
-from landspeed.scenario.file.network_routes import edges_of, flow_ways, own_ways
+from landspeed.scenario.file.network_routes import FlowWays, edges_of, flow_ways
 from landspeed.scenario.plan.flow_path import path_of, subflows
 from landspeed.scenario.plan.limits import Physics
 from landspeed.scenario.plan.plan import PATH_FLOW, Flow, Node, Plan, Transfer
@@ -41,11 +41,15 @@ UNKNOWN = Physics(
 
 @dataclass(frozen=True)
 class FlowRoutes:
-    """The links of a flow: of its route, of its way back if some are others, and of the second route of MPTCP."""
+    """The links of a flow: of its route, of its way back if some are others, and of the second route of MPTCP.
+
+    Where that is its `own` way, routers know the flow by itself, not by its hosts.
+    """
 
     first: list[int]
     back: list[int] | None = None
     second: list[int] | None = None
+    own: bool = False
 
 
 def planned_routes(scenario: ScenarioFile) -> list[FlowRoutes]:
@@ -54,11 +58,11 @@ def planned_routes(scenario: ScenarioFile) -> list[FlowRoutes]:
         return [FlowRoutes(list(range(len(scenario.path))))]
     ways = flow_ways(scenario)
     assert not any(isinstance(each, Fault) for each in ways), "checks.py has looked"
-    both = cast(list[tuple[list[int], list[int]]], ways)
-    seconds = second_routes(scenario, [there for there, _ in both])
+    both = cast(list[FlowWays], ways)
+    seconds = second_routes(scenario, [each.there for each in both])
     return [
-        FlowRoutes(there, None if back == there[::-1] else back, seconds.get(number))
-        for number, (there, back) in enumerate(both)
+        FlowRoutes(each.there, None if each.back == each.there[::-1] else each.back, seconds.get(number), each.own)
+        for number, each in enumerate(both)
     ]
 
 
@@ -88,7 +92,7 @@ def unproved_flows(scenario: ScenarioFile, nodes: list[Node], routes: list[FlowR
                 physics=UNKNOWN,
             )
         ]
-    own, found = own_ways(scenario), list[Flow]()
+    found: list[Flow] = []
     for flow, way in zip(scenario.flows, routes, strict=True):
         asked = flow_transfer(scenario, flow)
         found.append(
@@ -99,7 +103,7 @@ def unproved_flows(scenario: ScenarioFile, nodes: list[Node], routes: list[FlowR
                 route=way.first,
                 route_back=way.back,
                 second_route=way.second,
-                own_way=not own.isdisjoint((*way.first, *(way.back or ()))),
+                own_way=way.own,
                 start_ns=flow.start,
                 transfer=_transfer(asked),
                 expect=expected(scenario, flow.expect, asked),
