@@ -138,9 +138,10 @@ CASES = {
         "sky, r1, a]", "sky, r1]", "", "", 13, "r1", "the way back of data ends at r1", "write a",
     ),
     "with mptcp": ("name: data", "name: data, mptcp: true", "", "", 13, "route_back", "MPTCP", "remove mptcp"),
-    "two ways back": (
-        "flows:", "flows:\n  - {name: other, from: b, to: a, route: [b, r2, land, r1, a]}", "", "", 14, "route_back",
-        "at r2 the way back of data goes another way", "give both the same way",
+    "two ways back, with mptcp": (
+        "flows:", "flows:\n  - {name: other, from: b, to: a, route: [b, r2, land, r1, a]}",
+        "name: data", "name: data, mptcp: true", 14, "route_back", "at r2 the way back of data, which has MPTCP",
+        "give both the same way",
     ),
 }  # fmt: skip
 
@@ -158,12 +159,31 @@ def test_what_is_wrong_is_told_where_it_stands(tmp_path: Path, case: str) -> Non
     assert shown[carets.index("^") :].startswith(caret), told
 
 
-def test_a_host_sends_and_receives_over_one_link(tmp_path: Path) -> None:
+def test_a_host_may_send_over_one_link_and_receive_over_another(tmp_path: Path) -> None:
     text = GOOD.replace("{from: a, to: r1,", "{from: a, to: r1, name: wire,", 1)
     text = text.replace("links:", "links:\n  - {from: a, to: r1, name: wifi, one_way_delay: 1 ms}")
     text = text.replace("route: [a,", "route: [a, wire,").replace("r1, a]", "r1, wifi, a]")
-    with pytest.raises(ScenarioError, match="a sends over one link and receives over another"):
-        load(tmp_path, text)
+    flow = load(tmp_path, text).flow
+    assert (flow.route, flow.route_back, flow.own_way) == ([1, 2, 4], [4, 3, 0], True)
+
+
+def test_a_receiver_tells_the_mtu_of_the_link_over_which_it_answers(tmp_path: Path) -> None:
+    text = GOOD.replace("{from: r2, to: b,", "{from: r2, to: b, name: in,")
+    text = text.replace("links:", "links:\n  - {from: b, to: r2, name: out, one_way_delay: 1 ms, mtu: 1400 B}")
+    text = text.replace("land, r2, b]", "land, r2, in, b]").replace("[b, r2", "[b, out, r2")
+    plan = load(tmp_path, text)
+    assert plan.flow.physics.mss_bytes == 1348 and path_mtu(path_of(plan, plan.flow)) == 1400
+
+
+def test_flows_between_the_same_hosts_differ_in_their_ways(tmp_path: Path) -> None:
+    more = "  - {name: sky, from: a, to: b, route: [a, r1, sky, r2, b]}\n"
+    last = "  - {name: both, from: a, to: b, route: [a, r1, sky, r2, b], route_back: [b, r2, land, r1, a]}\n"
+    flows = load(tmp_path, GOOD + more + last).flows
+    assert [(flow.route, flow.route_back, flow.own_way) for flow in flows] == [
+        ([0, 1, 3], [3, 2, 0], False),
+        ([0, 2, 3], None, True),
+        ([0, 2, 3], [3, 1, 0], True),
+    ]
 
 
 # --- A way back over other nodes -------------------------------------------------------------------------------------

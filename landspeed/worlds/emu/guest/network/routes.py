@@ -138,7 +138,7 @@ def _initial_windows(network: Network, name: str) -> Iterator[RouteEntry]:
 def _own_ways(network: Network, routes: Routes | None, name: str) -> Iterator[RouteEntry]:
     """Yield the routes of flows with ways of their own: from own address to own address, there and back.
 
-    A router of the one way answers (ICMP) to an address to which only the other leads: as to the host.
+    A router of the one way alone answers (ICMP) to an address to which only the other leads: as to the host.
     """
     plan, edges, width = network.plan, edges_of(network.plan), ADDRESS_BITS[network.plan.ip_version]
     for flow in plan.flows:
@@ -148,9 +148,9 @@ def _own_ways(network: Network, routes: Routes | None, name: str) -> Iterator[Ro
         ahead = dict(zip(nodes_of(edges, flow.source, flow.route)[:-1], flow.route, strict=True))
         returns = flow.route_back or flow.route[::-1]
         behind = dict(zip(nodes_of(edges, flow.target, returns)[:-1], returns, strict=True))
-        if routes and name not in (flow.source, flow.target):
+        if routes and {*ahead, flow.target} != {*behind, flow.source} and name not in (flow.source, flow.target):
             for address, passed, end in ((there, ahead, flow.target), (back, behind, flow.source)):
-                if name not in passed and name in (*ahead, *behind) and (link := routes.to(end).get(name)) is not None:
+                if name not in passed and (link := routes.to(end).get(name)) is not None:
                     yield RouteEntry(address, width, link)
         if name in ahead:
             own = name == flow.source
