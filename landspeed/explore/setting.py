@@ -15,6 +15,7 @@ from landspeed.explore.growth import Share
 from landspeed.runs.scenario import Scenario
 from landspeed.scenario.plan.plan import Link, Plan
 from landspeed.scenario.theory import physics as ph
+from landspeed.scenario.theory.timing import path_mtu
 
 IP, FRAMING = 4, ph.ETHERNET_FRAMING
 QUEUED_FRAME = 14  # bytes of Ethernet that a queue counts beside each packet
@@ -117,7 +118,7 @@ def _beginning(slider: Slider, value: Any, slowest: str) -> Slider:
 
 def slowest_link(plan: Plan) -> Link:
     """The link of a path that the sliders are of."""
-    return min(plan.links, key=lambda link: link.forward.rate_bps)
+    return min(plan.links[: plan.hops], key=lambda link: link.forward.rate_bps)
 
 
 def values_of(plan: Plan) -> dict[str, Any]:
@@ -126,7 +127,7 @@ def values_of(plan: Plan) -> dict[str, Any]:
     return {
         "rtt": plan.physics.rtt_ns,
         "rate": forward.rate_bps,
-        "mtu": min(link.mtu_bytes for link in plan.links),
+        "mtu": path_mtu(plan),
         "loss": float(f"{1 - math.prod(1 - link.forward.loss_events for link in plan.links):.3g}"),
         "streams": transfer.streams,
         "queue": float(f"{forward.queue_bytes / max(1, plan.physics.bdp_bytes):.2g}"),

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.plan.routing import Routes, edges_of
 
+TAKE_ANY_WAY = "sh -c 'for file in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 >$file; done'"
+"""Command for a node that takes packets from where it would not answer to (RFC 3704): some systems drop these."""
+
 
 @dataclass(frozen=True)
 class Interface:

@@ -14,6 +14,7 @@ from typing import Any
 from landspeed.exporters.exporter import ExportError
 from landspeed.scenario.plan.direction import Direction
 from landspeed.scenario.plan.plan import Link, Plan
+from landspeed.scenario.plan.routing import routes_of
 from landspeed.scenario.theory.timing import link_name
 from landspeed.worlds.emu.guest.shaping.direction_options import direction_options
 from landspeed.worlds.emu.guest.shaping.discipline_options import managed
@@ -67,8 +68,11 @@ def left_out(plan: Plan) -> list[str]:
         found.append("the second route of MPTCP")
     if any(link.pads for link in plan.links):
         found.append("cells and padding of lines: each packet counts as a full one does")
-    if any(flow.own_way for flow in plan.flows):
-        found.append("ways by a hash of ports: what goes to one host takes one of the parallel links")
+    routes = routes_of(plan)
+    for flow in (each for each in plan.flows if each.own_way):
+        tables = routes.way(flow.source, flow.target), routes.way(flow.target, flow.source)
+        if tables != (flow.route, flow.route_back or flow.route[::-1]):
+            found.append(f"the way of {flow.name} by itself: whatever goes to one host takes one way")
     if any(flow.transfer.protocol == "udp" for flow in plan.flows):
         found.append("flows of datagrams")
     if any(node.bus_rate_bps for node in plan.nodes):

@@ -74,11 +74,11 @@ def calibration_checks(plan: Plan, calibration: Calibrated) -> list[Check]:
 
     Times are in ms, rates in bit/s of IP packets of full size, sizes in bytes.
     """
-    last = len(plan.links)
+    last = plan.hops
     found: list[Check] = []
     if calibration.rtt_expected_ms is not None:
         allowed = _rtt_allowed_ms(plan, calibration, 0, last, calibration.rtt_expected_ms)
-        place = f"{plan.nodes[0].name} → {plan.nodes[-1].name}"
+        place = f"{plan.nodes[0].name} → {plan.nodes[last].name}"
         found.append(_check("rtt", place, calibration.rtt_expected_ms, calibration.rtt_ms, allowed=allowed, unit="ms"))
     if calibration.mtu_expected_bytes is not None:
         wanted, seen = calibration.mtu_expected_bytes, calibration.path_mtu_bytes
@@ -105,8 +105,8 @@ def calibration_checks(plan: Plan, calibration: Calibrated) -> list[Check]:
 
 def hop_place(plan: Plan, origin: int, ttl: int) -> str:
     """`a → c`: from an end to its hop of this number."""
-    target = origin + ttl if origin == 0 else origin - ttl
-    return f"{plan.nodes[origin].name} → {plan.nodes[target].name}"
+    target = plan.nodes[ttl].name if origin == 0 else plan.returned[ttl - 1].a
+    return f"{plan.nodes[origin].name} → {target}"
 
 
 def queue_place(plan: Plan, queue: dict[str, Any]) -> str:
@@ -117,10 +117,10 @@ def queue_place(plan: Plan, queue: dict[str, Any]) -> str:
 
 def _joined(plan: Plan, calibration: Calibrated, joined: dict[str, Any]) -> list[Check]:
     origin = int(joined["origin"])
-    forward, target = origin == 0, len(plan.links) - origin
+    forward, target = origin == 0, plan.hops - origin
     place = f"{plan.nodes[origin].name} → {plan.nodes[target].name} {IN_ONE_STEP}"
     expected = float(joined["expected_ms"])
-    allowed = _rtt_allowed_ms(plan, calibration, origin, len(plan.links) - origin, expected)
+    allowed = _rtt_allowed_ms(plan, calibration, origin, target, expected)
     found = [_check("rtt", place, expected, joined["rtt_ms"], allowed=allowed, unit="ms")]
     found.append(_check("ttl", place, joined["expected_ttl"], joined["reply_ttl"], allowed=0, unit=""))
     rate = calibration.rate_expected_bps if forward else calibration.rate_reverse_expected_bps

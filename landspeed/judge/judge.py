@@ -150,7 +150,7 @@ def _rtt(plan: Plan, record: RunRecord) -> Check:
     tolerance = plan.calibration.rtt_tolerance
     floor_ms = record.calibration.rtt_floor_ms if record.calibration else None
     allowed = rtt_allowed_ms(
-        plan, 0, len(plan.links), expected, tolerance=tolerance, floor_ms=RTT_FLOOR_MS if floor_ms is None else floor_ms
+        plan, 0, plan.hops, expected, tolerance=tolerance, floor_ms=RTT_FLOOR_MS if floor_ms is None else floor_ms
     )
     ok, text = None, "RTT was not measured"
     if record.rtt_ms is not None:

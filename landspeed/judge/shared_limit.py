@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from landspeed.base import limits
 from landspeed.base.text import rate_text
 from landspeed.judge.loaded_delay import settled_s
-from landspeed.scenario.plan.flow_path import path_of, steps, subflows
+from landspeed.scenario.plan.flow_path import lanes, path_of, steps, subflows
 
 if TYPE_CHECKING:
     from landspeed.judge.fairness import FlowShares
@@ -49,11 +49,11 @@ def others_beside(plan: Plan, flow: Flow, record: RunRecord) -> dict[int, list[t
     known = {each.name: each for each in record.flows}
     origin_s, found = known[flow.name].begins_s or 0.0, dict[int, list[tuple[float, float]]]()
     for each in plan.flows:
-        passed = {(step.link, step.ahead) for route in subflows(each) for step in steps(plan, route)}
+        passed = {lane for route in subflows(each) for lane in lanes(plan, route)[0]}
         begin_s, lasts_s = known[each.name].begins_s, known[each.name].duration_s
         span = (begin_s - origin_s, begin_s - origin_s + lasts_s) if begin_s is not None and lasts_s else ALWAYS
         for number, step in enumerate(way) if each.name != flow.name else ():
-            if (step.link, step.ahead) in passed:
+            if step.ahead in passed:
                 found.setdefault(number, []).append(span)
     return add_background(path_of(plan, flow), found)
 
@@ -72,15 +72,12 @@ def _shared(plan: Plan, flow: Flow, shares: FlowShares, judged_s: float) -> tupl
 
     Not where MPTCP passes: how much of such a flow's goodput went over one link, its goodput does not say.
     """
-    ways = {
-        each.name: {(step.link, step.ahead) for route in subflows(each) for step in steps(plan, route)}
-        for each in plan.flows
-    }
+    ways = {each.name: {lane for route in subflows(each) for lane in lanes(plan, route)[0]} for each in plan.flows}
     multipath = {each.name for each in plan.flows if each.second_route}
     best: tuple[float, str] | None = None
     path = path_of(plan, flow)
-    for place, link in zip(steps(plan, flow), path.links, strict=True):
-        others = [name for name, way in ways.items() if (place.link, place.ahead) in way]
+    for lane, link in zip(lanes(plan, flow)[0], path.links, strict=False):
+        others = [name for name, way in ways.items() if lane in way]
         if len(others) < 2 or multipath.intersection(others):
             continue
         span, goodput = shares.together_s(others), shares.goodput_bps(others)
@@ -89,7 +86,7 @@ def _shared(plan: Plan, flow: Flow, shares: FlowShares, judged_s: float) -> tupl
         allowed, together = _line_rate_bps(path, link.index), sum(goodput.values())
         if together >= limits.SHARED_LINE_SHARE * allowed and (best is None or together / allowed > best[0]):
             why = (
-                f"{len(others)} flows share {link.a} → {link.b} (link {place.link + 1}): from {span[0]:.3g} s to "
+                f"{len(others)} flows share {link.a} → {link.b} (link {lane[0] + 1}): from {span[0]:.3g} s to "
                 f"{span[1]:.4g} s they got {rate_text(together)} of the {rate_text(allowed)} that it allows after "
                 f"headers, this one {goodput[flow.name] / together * 100:.1f} % of it"
             )
@@ -99,12 +96,8 @@ def _shared(plan: Plan, flow: Flow, shares: FlowShares, judged_s: float) -> tupl
 
 def _shared_back(plan: Plan, flow: Flow, why: str) -> str:
     """Explain a full line back if data of other flows goes over one of these lines, too."""
-    back = {step.back for step in steps(plan, flow)}
-    others = [
-        each.name
-        for each in plan.flows
-        if each.name != flow.name and any((step.link, step.ahead) in back for step in steps(plan, each))
-    ]
+    back = set(lanes(plan, flow)[1])
+    others = [each.name for each in plan.flows if each.name != flow.name and not back.isdisjoint(lanes(plan, each)[0])]
     full = why.partition(":")[0]
     return f"{full}: the data of {', '.join(others[:MOST_NAMED])} goes that way, too" if others else why
 
@@ -112,7 +105,8 @@ def _shared_back(plan: Plan, flow: Flow, why: str) -> str:
 def _line_rate_bps(path: Plan, index: int) -> float:
     # saves 1.5 ms where it is not needed
     from landspeed.scenario.theory import physics as ph
+    from landspeed.scenario.theory.timing import path_mtu
 
     link = path.links[index]
-    mtu = min(each.mtu_bytes for each in path.links)
+    mtu = path_mtu(path)
     return ph.line_rate_limit_bps(link.forward.rate_bps, mtu, link.framing_of(mtu), path.ip_version)

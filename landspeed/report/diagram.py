@@ -6,7 +6,7 @@ Colours are classes that the page's style sheet defines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -24,11 +24,12 @@ WIDTH = 1120
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The place that bound the run: a node, links, or neither (a window has no place)."""
+    """The place that bound the run: a node, links (of the way back, `back`), or neither (a window has no place)."""
 
     node: str | None
     links: frozenset[int]
     text: str
+    back: bool = False
 
 
 def bottleneck(plan: Plan, limited_by: str | None) -> Bottleneck:
@@ -43,21 +44,38 @@ def bottleneck(plan: Plan, limited_by: str | None) -> Bottleneck:
         links = frozenset(
             link.index for link in plan.links if limit.place == f"link {link.index + 1} {link.b}–{link.a}"
         )
-    return Bottleneck(limit.place if limit.kind == BUS else None, links, named)
+    return Bottleneck(limit.place if limit.kind == BUS else None, links, named, back=limit.kind == ACK_PATH)
 
 
 def slowest_links(plan: Plan) -> frozenset[int]:
     """The links that let the least payload through (all that are as slow)."""
     payload = {
-        link.index: link.forward.rate_bps * link.mtu_bytes / link.line_bytes(link.mtu_bytes) for link in plan.links
+        link.index: link.forward.rate_bps * link.mtu_bytes / link.line_bytes(link.mtu_bytes)
+        for link in plan.links[: plan.hops]
     }
     least = min(payload.values())
     return frozenset(index for index, rate in payload.items() if rate <= least * 1.0001)
 
 
 def wide_svg(plan: Plan, limited_by: str | None) -> Markup:
-    """The path from left to right, in rows if it is long, and below it the delays to scale."""
+    """The path from left to right, in rows if it is long, and below it the delays to scale; a way back of its own."""
     mark = bottleneck(plan, limited_by)
+    if not plan.flow.route_back:
+        return _wide(plan, mark)
+    there, names = plan.links[: plan.hops], {node.name: node for node in plan.nodes}
+    back = [replace(link, a=link.b, b=link.a, forward=link.reverse) for link in plan.returned]
+    drawn: list[Markup] = []
+    for links, sender in ((there, plan.flow.source), (back, plan.flow.target)):
+        nodes = [names[name] for name in (sender, *(link.b for link in links))]
+        marked = mark.links if mark.back == (links is back) else frozenset[int]()
+        here = frozenset(number for number, link in enumerate(links) if link.index in marked)
+        one_way = [replace(link, reverse=link.forward) for link in links]
+        alone = replace(plan, nodes=nodes, links=one_way, flows=[replace(plan.flow, route_back=None)])
+        drawn.append(_wide(alone, replace(mark, node=mark.node if links is there else None, links=here)))
+    return Markup("").join(drawn)
+
+
+def _wide(plan: Plan, mark: Bottleneck) -> Markup:
     rows = [plan.nodes[begin : begin + MOST_PER_ROW - 1] for begin in range(0, len(plan.nodes), MOST_PER_ROW - 1)]
     if len(rows) > 1 and len(rows[-1]) == 1:
         rows[-2:] = [rows[-2] + rows[-1]]

@@ -15,7 +15,7 @@ from landspeed.report.charts import MOST_LINES, PALETTE, make_charts, queues_cha
 from landspeed.report.network_view import sends_words
 from landspeed.report.tables import Table
 from landspeed.results.series import Series
-from landspeed.scenario.plan.flow_path import path_of, steps, subflows
+from landspeed.scenario.plan.flow_path import lanes, path_of, subflows
 from landspeed.scenario.theory.timing import echo_ns
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ def links_table(plan: Plan) -> Table:
     for link in plan.links:
         counts = [0, 0]
         for route in (each for flow in plan.flows for each in subflows(flow)):
-            for step in steps(plan, route):
-                if step.link == link.index:
-                    counts[0 if step.ahead else 1] += 1
+            for index, ahead in lanes(plan, route)[0]:
+                if index == link.index:
+                    counts[0 if ahead else 1] += 1
         rows.append(
             [
                 str(link.index + 1),
@@ -106,7 +106,7 @@ def routes_table(result: FlowResult, plan: Plan, flow: Flow) -> Table | None:
         mine = [listed[number] for listed in subflows_of_streams if len(listed) > number]
         moved, path = sum(each.bytes for each in mine), path_of(plan, route)
         least = min((each.min_rtt_us for each in mine if each.min_rtt_us), default=None)
-        row = [" → ".join(node.name for node in path.nodes), f"{echo_ns(path) / 1e6:.3f}"]
+        row = [" → ".join(node.name for node in path.nodes[: path.hops + 1]), f"{echo_ns(path) / 1e6:.3f}"]
         row += [DASH if least is None else f"{least / 1e3:.3f}", bytes_text(moved), percent_of(moved, whole)]
         rows.append([*row, grouped(sum(each.retransmits for each in mine))])
     header = ["route", "planned RTT (ms)", "least RTT (ms)", "acknowledged on it", "of the sum", "retransmits"]

@@ -14,7 +14,7 @@ from landspeed.scenario.plan.direction import Direction
 from landspeed.scenario.plan.flow_path import path_of, subflows
 from landspeed.scenario.plan.plan import Flow, Link, Plan, Transfer
 from landspeed.scenario.plan.routing import bottleneck_shares
-from landspeed.scenario.theory.timing import echo_ns
+from landspeed.scenario.theory.timing import echo_ns, path_mtu
 
 MOST_NODES = 6  # of a route that are written out
 
@@ -69,9 +69,10 @@ def _flows(plan: Plan) -> Table:
     table = _table("flow", "route", "sends", "start", "RTT", "expected", "expected limit")
     for flow in plan.flows:
         paths = [path_of(plan, each) for each in subflows(flow)]
+        back = _way_back(plan, flow, paths[0])
         table.add_row(
             Text(flow.name, style="cyan"),
-            "\n".join([*(_route([node.name for node in path.nodes]) for path in paths), *_way_back(plan, flow)]),
+            "\n".join([*(_route([node.name for node in each.nodes[: each.hops + 1]]) for each in paths), *back]),
             _sends(flow),
             f"{flow.start_ns / 1e9:g} s",
             "\n".join(time_text(echo_ns(path)) for path in paths),
@@ -87,11 +88,18 @@ def _route(names: list[str]) -> str:
     return " → ".join(names)
 
 
-def _way_back(plan: Plan, flow: Flow) -> Iterator[str]:
-    """Yield the links of a flow's own way, and those over which answers come that data does not pass, if any."""
+def _way_back(plan: Plan, flow: Flow, path: Plan) -> Iterator[str]:
+    """Yield the links of a flow's own way, and the nodes or links over which answers come that data does not pass."""
     if flow.own_way and (named := [plan.links[index].name for index in flow.route if plan.links[index].name]):
         yield "over " + ", ".join(map(str, named))
-    if others := [index for index in flow.route_back or () if index not in flow.route]:
+    if path.flow.route_back:
+        yield f"back {_route([link.b for link in path.returned] + [flow.source])}"
+        ahead = sum(link.forward.delay_ns for link in path.links)
+        back = sum(link.reverse.delay_ns for link in path.links)
+        there, returns = path_mtu(path), path_mtu(path, forward=False)
+        mtu = f"MTU {there} B" if there == returns else f"MTU {there} and {returns} B"
+        yield f"{time_text(ahead)} there, {time_text(back)} back; {mtu}"
+    elif others := [index for index in flow.route_back or () if index not in flow.route]:
         yield "back over " + ", ".join(plan.links[index].name or f"link {index + 1}" for index in others)
 
 

@@ -99,7 +99,7 @@ def traceroute_tables(record: RunRecord, plan: Plan) -> list[Table]:
     found: list[Table] = []
     for origin, hops, recorded in (
         (0, calibration.hops, expect.forward_traceroute if expect else []),
-        (len(plan.links), calibration.reverse_hops, expect.reverse_traceroute if expect else []),
+        (plan.hops, calibration.reverse_hops, expect.reverse_traceroute if expect else []),
     ):
         if not hops:
             continue

@@ -10,15 +10,15 @@ namespace landspeed
 namespace
 {
 
-/// Largest IP packet that a flow sends over a link.
+/// Largest IP packet that a flow's ends send over a link.
 uint32_t packet_bytes(const Plan &plan, size_t link)
 {
 	uint32_t most = 0;
 	for (const auto &flow : plan.flows)
-		for (const auto &way : {flow.route, flow.back})
-			for (const auto &step : way)
+		for (const bool ahead : {true, false})
+			for (const auto &step : ahead ? flow.route : flow.back)
 				if (step.link == link)
-					most = std::max(most, plan.mtu_bytes(flow));
+					most = std::max(most, plan.mtu_bytes(flow, ahead));
 	return most > 0 ? most : plan.links[link].mtu_bytes;
 }
 

@@ -1,5 +1,6 @@
 #include "probe.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace landspeed
@@ -41,22 +42,32 @@ std::vector<HopTime> probe_hops(const Plan &plan, const Layout &layout, size_t f
 {
 	const auto there = bare_lanes(layout, flow, from_sender),
 		   back = bare_lanes(layout, flow, !from_sender);
-	const auto &route = plan.flows[flow].route;
+	const Flow &asked = plan.flows[flow];
+	const auto &route = from_sender ? asked.route : asked.back;
+	const auto &returns = from_sender ? asked.back : asked.route;
 	const auto links = static_cast<std::ptrdiff_t>(route.size());
 	const uint32_t bytes = probe_bytes(plan.ip_version);
 	std::vector<HopTime> found;
 	for (std::ptrdiff_t hop = 1; hop <= links; hop++) {
 		HopTime time;
-		const auto passed = static_cast<size_t>(from_sender ? hop : links - hop);
-		time.node = passed == 0 ? plan.flows[flow].source : plan.end(route[passed - 1]);
+		time.ttl = static_cast<int>(hop);
+		time.node = plan.end(route[hop - 1]);
+		const auto before =
+		    std::find_if(returns.begin(), returns.end(), [&](const Step &step) {
+			    return plan.end({step.link, !step.ahead}) == time.node;
+		    });
+		if (before == returns.end())
+			continue; // what it answers takes another way
+		const auto left = returns.end() - before;
 		// The first lane of each way is the host's own; a router answers without one.
 		int64_t now_ns = cross(there.begin(), there.begin() + 1 + hop, bytes, 0);
 		if (hop == links)
 			now_ns = cross(back.begin(), back.begin() + 1, bytes, now_ns);
-		time.rtt_ns = cross(back.end() - hop, back.end(), bytes, now_ns);
+		time.rtt_ns = cross(back.end() - left, back.end(), bytes, now_ns);
 		for (std::ptrdiff_t i = 0; i < hop; i++)
-			time.propagation_ns +=
-			    (there.begin() + 1 + i)->delay_ns + (back.end() - 1 - i)->delay_ns;
+			time.propagation_ns += (there.begin() + 1 + i)->delay_ns;
+		for (std::ptrdiff_t i = 0; i < left; i++)
+			time.propagation_ns += (back.end() - 1 - i)->delay_ns;
 		found.push_back(time);
 	}
 	return found;
@@ -66,7 +77,7 @@ double probe_rate_bps(const Plan &plan, const Layout &layout, size_t flow, bool 
 {
 	constexpr int packets = 1000;
 	std::vector<std::unique_ptr<Lane>> lanes;
-	const uint32_t bytes = plan.mtu_bytes(plan.flows[flow]);
+	const uint32_t bytes = plan.mtu_bytes(plan.flows[flow], ahead);
 	for (const auto &config : bare_lanes(layout, flow, ahead))
 		lanes.push_back(std::make_unique<Lane>(config));
 	int64_t first_ns = 0, last_ns = 0;

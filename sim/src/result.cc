@@ -138,9 +138,8 @@ Json event_packets_json(const Plan &plan, const Network &network)
 Json hops_json(const Plan &plan, const std::vector<HopTime> &hops)
 {
 	Json list = Json::array();
-	int ttl = 0;
 	for (const auto &hop : hops)
-		list.push_back({{"ttl", ++ttl},
+		list.push_back({{"ttl", hop.ttl},
 				{"node", plan.nodes[hop.node].name},
 				{"rtt_ms", static_cast<double>(hop.rtt_ns) / 1e6},
 				{"propagation_ms", static_cast<double>(hop.propagation_ns) / 1e6}});

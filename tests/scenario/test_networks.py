@@ -94,11 +94,6 @@ CASES = {
     "route over a host": (
         "to: c}\n", "to: c, route: [a, left, right, d, c]}\n", 15, "d", "d is a host in the middle", "through a router",
     ),
-    "routes to one host by two ways": (
-        "to: c}\n",
-        "to: c, route: [a, left, round, right, c]}\n  - {name: more, from: b, to: c, route: [b, left, right, c]}\n",
-        16, "route", "at left the route of more goes another way", "the same way from there on",
-    ),
     "half a second": ("start: 5 s", "start: 5.5 s", 16, "5.5 s", "not a whole second", "write 5 s or 6 s"),
     "after the end": ("start: 5 s", "start: 20 s", 16, "20 s", "after every flow before it has ended", "before 10 s"),
     "nobody starts": (
@@ -190,7 +185,7 @@ def test_a_given_route_turns_links_round(tmp_path: Path) -> None:
         "from: left, to: round", "from: round, to: left"
     )
     plan = make_plan(load_scenario(write(tmp_path, text)))
-    assert [(step.link, step.ahead) for step in steps(plan, plan.flows[0])] == [
+    assert [step.ahead for step in steps(plan, plan.flows[0])] == [
         (0, True),
         (3, False),
         (4, True),
@@ -198,6 +193,16 @@ def test_a_given_route_turns_links_round(tmp_path: Path) -> None:
     ]
     assert [link.a for link in path_of(plan, plan.flows[0]).links] == ["a", "left", "round", "right"]
     assert [node.name for node in path_of(plan, plan.flows[1]).nodes] == ["b", "left", "right", "d"]
+
+
+def test_flows_to_one_host_by_two_ways_have_addresses_of_their_own(tmp_path: Path) -> None:
+    more = "to: c, route: [a, left, round, right, c]}\n  - {name: more, from: b, to: c, route: [b, left, right, c]}\n"
+    plan = make_plan(load_scenario(write(tmp_path, GOOD.replace("to: c}\n", more))))
+    assert [(flow.name, flow.route, flow.own_way) for flow in plan.flows] == [
+        ("one", [0, 3, 4, 5], False),
+        ("more", [1, 2, 5], True),
+        ("two", [1, 2, 6], False),
+    ]
 
 
 def test_links_between_the_same_nodes_are_told_apart_by_name(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from landspeed.base.version import __version__
-from landspeed.exporters.addresses import interfaces, routes
+from landspeed.exporters.addresses import TAKE_ANY_WAY, interfaces, routes
 from landspeed.exporters.exporter import Exported, Exporter
 from landspeed.exporters.stock_qdiscs import left_out, qdisc_lines
 
@@ -18,7 +18,8 @@ FIRST_DEVICE = 1  # eth0 is the management network's
 
 def _write(exported: Exported) -> dict[str, str | bytes]:
     plan = exported.plan
-    setup: dict[str, list[str]] = {node.name: [] for node in plan.nodes}
+    first = [TAKE_ANY_WAY] if any(flow.route_back for flow in plan.flows) else []
+    setup: dict[str, list[str]] = {node.name: [*first] for node in plan.nodes}
     for node in plan.nodes:
         if node.kind == "router":
             setup[node.name].append("sysctl -q -w net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")

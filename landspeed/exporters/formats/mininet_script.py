@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from landspeed.base.version import __version__
-from landspeed.exporters.addresses import interfaces, own_address, routes
+from landspeed.exporters.addresses import TAKE_ANY_WAY, interfaces, own_address, routes
 from landspeed.exporters.exporter import Exported, Exporter
 from landspeed.exporters.stock_qdiscs import left_out, qdisc_lines
 
@@ -50,7 +50,7 @@ def build():
                     raise SystemExit(f"{{end.name}}: tc: {{answer.strip()}}")
     for name in ROUTERS:
         net[name].cmd("sysctl -q -w net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
-    for name, entries in ROUTES.items():
+{any_way}    for name, entries in ROUTES.items():
         for destination, gateway in entries:
             net[name].cmd(f"ip route add {{destination}} via {{gateway}}")
     return net
@@ -76,6 +76,11 @@ if __name__ == "__main__":
     sys.exit(main())
 '''
 
+ANY_WAY = f"""\
+    for node in net.hosts:
+        node.cmd({TAKE_ANY_WAY!r})
+"""
+
 
 def _write(exported: Exported) -> dict[str, str | bytes]:
     plan = exported.plan
@@ -99,6 +104,7 @@ def _write(exported: Exported) -> dict[str, str | bytes]:
         links="".join(f"    {(link.a, link.b, link.mtu_bytes)!r},\n" for link in plan.links),
         devices="".join(f"    {name!r}: {entry!r},\n" for name, entry in devices),
         routes="".join(f"    {name!r}: {entries!r},\n" for name, entries in routes(plan).items() if entries),
+        any_way=ANY_WAY if any(flow.route_back for flow in plan.flows) else "",
         addresses=", ".join(f"{host} {own_address(plan, host)}" for host in hosts),
     )
     return {".py": text}

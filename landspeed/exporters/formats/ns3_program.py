@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 from landspeed.base.version import __version__
 from landspeed.exporters.addresses import interfaces, own_address, routes
 from landspeed.exporters.exporter import Exported, Exporter, ExportError
 from landspeed.exporters.stock_qdiscs import left_out
 from landspeed.scenario.plan.direction import Direction
-from landspeed.scenario.plan.plan import Flow, Link
+from landspeed.scenario.plan.flow_path import lanes
+from landspeed.scenario.plan.plan import Flow, Link, Plan
 
 PPP_BYTES = 2
 CONTROLS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr", "vegas": "TcpVegas", "htcp": "TcpHtcp",
@@ -169,6 +171,7 @@ def _write(exported: Exported) -> dict[str, str | bytes]:
     until_s = max(_until_s(flow) for flow in plan.flows)
     missing = [
         *left_out(plan),
+        *_one_delay(plan),
         *(
             f"{name} of link {link.index + 1}"
             for link in plan.links
@@ -194,6 +197,16 @@ def _write(exported: Exported) -> dict[str, str | bytes]:
         until_s=f"{until_s:.9g}",
     )
     return {".cc": text}
+
+
+def _one_delay(plan: Plan) -> Iterator[str]:
+    """Yield the links with two delays of which a flow passes only one."""
+    for flow in plan.flows:
+        there, back = (set(each) for each in lanes(plan, flow))
+        for index, _ in sorted(there ^ {(index, not ahead) for index, ahead in back}):
+            link = plan.links[index]
+            if link.forward.delay_ns != link.reverse.delay_ns:
+                yield f"two delays of link {index + 1}, of which {flow.name} passes one: it has their mean"
 
 
 def _braced(*values: object) -> str:

@@ -19,7 +19,7 @@ from landspeed.exporters.exporter import Exported, Exporter, ExportError
 from landspeed.results.bundle import EVIDENCE
 from landspeed.results.flow_result import flow_folder
 
-ENDS = ("sender", "receiver")
+ENDS = ("sender", "sender-back", "receiver", "receiver-back")
 SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
 ETHERNET = 1
 COMMENT, APPLICATION, IF_NAME, IF_TSRESOL = 1, 4, 2, 9

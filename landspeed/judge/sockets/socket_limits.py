@@ -204,9 +204,9 @@ def _others(samples: SocketSamples, plan: Plan, known: _Known, way: Sequence[Ste
         if (each.source, each.target) == (known.main.source, known.main.target) or not each.target:
             continue
         if each.bytes > least:
-            passed = {(step.link, step.ahead) for step in path_between(plan, each.source, each.target)[1]}
+            passed = {step.ahead for step in path_between(plan, each.source, each.target)[1]}
             for number, step in enumerate(way):
-                if (step.link, step.ahead) in passed:
+                if step.ahead and step.ahead in passed:
                     found.setdefault(number, []).append((each.begins_s - known.begins_s, each.ends_s - known.begins_s))
     return add_background(known.plan, found)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from landspeed.scenario.plan.flow_path import Step, along, steps
 from landspeed.scenario.plan.plan import Link, Plan
-from landspeed.scenario.plan.routing import edges_of, nodes_of, routes_of
+from landspeed.scenario.plan.routing import routes_of
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import Serializer, line_of
 
@@ -49,8 +49,7 @@ def first_link(plan: Plan, source: str, target: str) -> tuple[int, bool]:
 def path_between(plan: Plan, source: str, target: str) -> tuple[Plan, list[Step]]:
     """The plan of the path from one node to another alone, and its links in the whole one. Raises LookupError."""
     route, back = ([link.index for link in links_between(plan, *ends)] for ends in ((source, target), (target, source)))
-    edges = edges_of(plan)
-    parts = back != route[::-1] and nodes_of(edges, source, route) == nodes_of(edges, target, back)[::-1]
+    parts = back != route[::-1]
     flow = replace(
         plan.flow, source=source, target=target, route=route, route_back=back if parts else None, second_route=None
     )

@@ -265,7 +265,7 @@ def _transfers(scenario: ScenarioFile) -> Iterator[Fault]:
 def _packets_of_flows(scenario: ScenarioFile) -> Iterator[Fault]:
     for number, (flow, way) in enumerate(zip(scenario.flows, flow_ways(scenario), strict=False)):
         if not isinstance(way, Fault) and flow_transfer(scenario, flow).protocol == "udp":
-            mtus = [scenario.links[index].mtu or scenario.mtu for index in {*way[0], *way[1]}]
+            mtus = [scenario.links[index].mtu or scenario.mtu for index in {*way[0], *way[1][:1]}]
             packet = flow_transfer(scenario, flow).packet
             yield from too_large(packet, min(mtus, default=scenario.mtu), ("flows", number), flow.name)
 

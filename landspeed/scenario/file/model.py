@@ -176,8 +176,8 @@ class FlowSection(TransferSection):
         None,
         min_length=2,
         max_length=MOST_HOPS + 1,
-        description="From `to` to `from`, what its acknowledgments pass: the same nodes, over other links where these "
-        "are named; default: the route of a flow that goes this way, else the same links",
+        description="From `to` to `from`, what its acknowledgments pass: other nodes, or the same over other links, "
+        "where these are named; default: the route of a flow that goes this way, else the same links",
     )
     second_route: list[Name] | None = Field(
         None,

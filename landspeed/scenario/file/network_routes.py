@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
@@ -11,7 +12,7 @@ from landspeed.scenario.file.flow_transfer import flow_transfer
 from landspeed.scenario.file.model import FlowSection, ScenarioFile
 from landspeed.scenario.file.model_links import LinkSection
 from landspeed.scenario.file.parallel import parallel_links
-from landspeed.scenario.plan.routing import Edge, Routes, nodes_of
+from landspeed.scenario.plan.routing import Edge, Routes
 
 MORE_SHOWN = 8
 BACK = "route_back"
@@ -137,14 +138,31 @@ def _lead_hashed(scenario: ScenarioFile, routes: Routes) -> None:
                 routes.lead(flow.to, _returned(scenario, flow, way), past=written[flow.from_])
 
 
-def flow_ways(scenario: ScenarioFile) -> list[tuple[list[int], list[int]]] | list[Fault]:
-    """The links of each flow in order, and those of its way back in its order, or everything that is wrong with routes.
+class FlowWays(NamedTuple):
+    """The links of a flow in order, those of its way back in its order, and whether routers must know it by itself."""
+
+    there: list[int]
+    back: list[int]
+    own: bool
+
+
+def flow_ways(scenario: ScenarioFile) -> list[FlowWays] | list[Fault]:
+    """The ways of each flow, or everything that is wrong with routes.
 
     What is written rules. A flow's `route` is its way back, too, at the nodes for which nothing else is written.
+    Routers choose by destination: a flow whose ways contradict those of flows before it has a way of its own.
     """
     edges = edges_of(scenario)
     routes, faults = Routes(edges, host_names(scenario)), list[Fault]()
-    given: dict[int, list[int]] = {}
+    given, own = dict[tuple[int, str], list[int]](), set[int]()
+
+    def parted(number: int, key: str, at: str | None) -> None:
+        if at is None:
+            return
+        own.add(number)
+        if flow_transfer(scenario, scenario.flows[number]).mptcp:
+            faults.append(_parted(number, scenario.flows[number], key, at))
+
     for number, flow in enumerate(scenario.flows):
         for key, origin, listed in (("route", flow.from_, flow.route), (BACK, flow.to, flow.route_back)):
             if listed is None:
@@ -152,28 +170,22 @@ def flow_ways(scenario: ScenarioFile) -> list[tuple[list[int], list[int]]] | lis
             way = route_of(scenario, flow, key)
             if isinstance(way, Fault):
                 faults.append(way)
-            elif (at := routes.lead(origin, way)) is not None:
-                faults.append(_parted(number, flow, key, at))
-            elif key == "route":
-                given[number] = way
+            else:
+                given[number, key] = way
+                parted(number, key, routes.lead(origin, way))
     written = {end: routes.given_to(end) for end in host_names(scenario)}
-    for number, way in given.items():
+    for (number, key), way in given.items():
         flow = scenario.flows[number]
-        if (
-            flow.route_back is None
-            and (at := routes.lead(flow.to, _returned(scenario, flow, way), past=written[flow.from_])) is not None
-        ):
-            faults.append(_parted(number, flow, "route", at))
+        if key == "route" and number not in own and flow.route_back is None:
+            parted(number, key, routes.lead(flow.to, _returned(scenario, flow, way), past=written[flow.from_]))
     _lead_hashed(scenario, routes)
-    return faults or _ways(scenario, routes)
+    return faults or _ways(scenario, routes, {place: way for place, way in given.items() if place[0] in own})
 
 
-def _own_way(scenario: ScenarioFile, flow: FlowSection, routes: Routes, *, ahead: bool) -> list[int] | None:
+def _own_members(scenario: ScenarioFile, flow: FlowSection, way: list[int], *, ahead: bool) -> list[int]:
     """The links of a flow there or back: of bundles with a hash of ports its own, or that which its route names."""
     ends = (flow.from_, flow.to) if ahead else (flow.to, flow.from_)
-    way, bundles = routes.way(*ends), parallel_links(scenario.links)
-    if way is None:
-        return None
+    bundles = parallel_links(scenario.links)
     route = (flow.route if ahead else flow.route_back or flow.route) or ()
     found: list[int] = []
     for link in way:
@@ -186,24 +198,25 @@ def _own_way(scenario: ScenarioFile, flow: FlowSection, routes: Routes, *, ahead
     return found
 
 
-def own_ways(scenario: ScenarioFile) -> frozenset[int]:
-    """The links of bundles of which each connection takes its own."""
-    return frozenset(link for link, bundle in parallel_links(scenario.links).items() if bundle.by_ports)
-
-
 def _parted(number: int, flow: FlowSection, key: str, at: str) -> Fault:
     way = "way back" if key == BACK else "route"
-    what = f"at {at} the {way} of {flow.name} goes another way than that of a flow before, to the same host"
+    what = f"at {at} the {way} of {flow.name}, which has MPTCP, goes another way than that of a flow before"
     right = "routers choose by destination: give both the same way from there on, or another host"
     return Fault(("flows", number, key), what, right, at_key=True)
 
 
-def _ways(scenario: ScenarioFile, routes: Routes) -> list[tuple[list[int], list[int]]] | list[Fault]:
-    """The ways that flows take by these tables, or why they cannot."""
+def _ways(
+    scenario: ScenarioFile, routes: Routes, own: Mapping[tuple[int, str], list[int]]
+) -> list[FlowWays] | list[Fault]:
+    """The ways that flows take by these tables, or by themselves, or why they cannot."""
     faults: list[Fault] = []
-    found: list[tuple[list[int], list[int]]] = []
+    found: list[FlowWays] = []
+    hashed = {link for link, bundle in parallel_links(scenario.links).items() if bundle.by_ports}
     for number, flow in enumerate(scenario.flows):
-        there, back = (_own_way(scenario, flow, routes, ahead=ahead) for ahead in (True, False))
+        there = own.get((number, "route")) or routes.way(flow.from_, flow.to)
+        back = own.get((number, BACK)) or routes.way(flow.to, flow.from_)
+        if (number, "route") in own and (number, BACK) not in own:
+            back = _returned(scenario, flow, own[number, "route"])
         if there is None or back is None:
             if crossed := _crossed_end(scenario):
                 return [crossed]
@@ -211,30 +224,16 @@ def _ways(scenario: ScenarioFile, routes: Routes) -> list[tuple[list[int], list[
             right = "add links between them" + (f"; from {flow.from_} one reaches {few(reached)}" if reached else "")
             what = f"there is no route from {flow.from_} to {flow.to} for the flow {flow.name} (hosts forward nothing)"
             faults.append(Fault(("flows", number, "to"), what, right))
-        elif there != back[::-1] and (wrong := _wrong_back(scenario, flow, there, back)):
+            continue
+        there, back = (_own_members(scenario, flow, way, ahead=way is there) for way in (there, back))
+        if there != back[::-1] and flow_transfer(scenario, flow).mptcp:
             key = BACK if flow.route_back is not None else "name"
-            faults.append(Fault(("flows", number, key), *wrong, at_key=key == BACK))
-        found.append((there or [], back or []))
+            what = f"{flow.name} has MPTCP, whose routes are the same both ways"
+            faults.append(Fault(("flows", number, key), what, "remove mptcp, or the way back", at_key=key == BACK))
+        parts = there[0] != back[-1] or there[-1] != back[0]  # a host sends over one link and receives over another
+        by_itself = parts or any(place[0] == number for place in own)
+        found.append(FlowWays(there, back, by_itself or not hashed.isdisjoint((*there, *back))))
     return faults or found
-
-
-def _wrong_back(scenario: ScenarioFile, flow: FlowSection, there: list[int], back: list[int]) -> tuple[str, str] | None:
-    """Find what is wrong with a way back over other links, and what would be right; None: nothing."""
-    edges = edges_of(scenario)
-    ahead, returning = nodes_of(edges, flow.from_, there), nodes_of(edges, flow.to, back)
-    if ahead != returning[::-1]:
-        what = f"the way back of {flow.name}, {' → '.join(returning)}, passes other nodes than {' → '.join(ahead)}"
-        return what, "give route_back over the same nodes: several links may join two of them, by name"
-    if there[0] != back[-1] or there[-1] != back[0]:
-        end = flow.from_ if there[0] != back[-1] else flow.to
-        return f"{end} sends over one link and receives over another", "let the ways part at a router"
-    for one, other in ((scenario.links[k], scenario.links[n]) for k, n in zip(there, back[::-1], strict=True)):
-        if (one.mtu, one.framing) != (other.mtu, other.framing):
-            what = f"the links {one.name} and {other.name} of {flow.name}'s way there and back differ in mtu or framing"
-            return what, "give both the same"
-    if flow_transfer(scenario, flow).mptcp:
-        return f"{flow.name} has MPTCP, whose routes are the same both ways", "remove mptcp, or the way back"
-    return None
 
 
 def flow_routes(scenario: ScenarioFile) -> list[list[int]] | list[Fault]:

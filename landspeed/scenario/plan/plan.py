@@ -167,14 +167,14 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """One transfer from a host to another. What it sends goes over `route`, what is answered the same nodes back.
+    """One transfer from a host to another. What it sends goes over `route`, what is answered the same way back.
 
     Attributes:
         source, target: names of hosts.
         route: indexes of links, in the order in which data passes them.
         route_back: those that its acknowledgments pass, in their order, if some are others; None: the same links.
         second_route: of MPTCP's second subflow, in the same way; it shares no link with `route`.
-        own_way: routers know it by its ports, so that it may take other links than what else goes to its hosts.
+        own_way: routers know it by itself, so that it may take other links than what else goes to its hosts.
         start_ns: when its sender begins to connect, after that of the first flow.
     """
 
@@ -223,6 +223,16 @@ class Plan:
         names = [node.name for node in self.nodes]
         ends = [[link.a, link.b] for link in self.links]
         return len(names) == len(ends) + 1 and all(end == names[i : i + 2] for i, end in enumerate(ends))
+
+    @property
+    def hops(self) -> int:
+        """Links that the data passes of a flow's path; where answers pass other nodes, theirs follow (flow_path.py)."""
+        return len(self.flow.route) if self.flow.route_back else len(self.links)
+
+    @property
+    def returned(self) -> list[Link]:
+        """Links of a flow's path that answers pass, in the order in which they do; `reverse` is theirs."""
+        return [self.links[index] for index in self.flow.route_back] if self.flow.route_back else self.links[::-1]
 
     @property
     def flow(self) -> Flow:

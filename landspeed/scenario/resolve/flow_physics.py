@@ -8,23 +8,24 @@ from dataclasses import replace
 from landspeed.base import limits as words
 from landspeed.scenario.file.model import ScenarioFile, TransferSection
 from landspeed.scenario.plan.limits import Limit, Physics
-from landspeed.scenario.plan.plan import Link, Node, Transfer
+from landspeed.scenario.plan.plan import Link, Node, Plan, Transfer
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.ack_path import ack_path
 from landspeed.scenario.theory.datagrams import active_share, payload_bytes, payload_rate_bps
+from landspeed.scenario.theory.timing import path_mtu
 
 
-def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[Node], links: list[Link]) -> Physics:
-    """Compute the theory for a transfer from the first of these nodes to the last, over the links between them."""
-    ip = scenario.ip
-    mtu = min(link.mtu_bytes for link in links)
+def flow_physics(scenario: ScenarioFile, transfer: TransferSection, path: Plan) -> Physics:
+    """Compute the theory for a transfer over the path of its flow alone, whose own physics are not known yet."""
+    ip, mtu, links = scenario.ip, path_mtu(path), path.links
+    there, ends = links[: path.hops], (path.nodes[0], path.nodes[path.hops])
     mptcp = transfer.mptcp
     mss = ph.mss_bytes(mtu, ip, mptcp=mptcp)
     rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
-    rate = min(link.forward.rate_bps for link in links)
-    framings = [ph.line_rate_limit_bps(k.forward.rate_bps, mtu, k.framing_of(mtu), ip, mptcp=mptcp) for k in links]
+    rate = min(link.forward.rate_bps for link in there)
+    framings = [ph.line_rate_limit_bps(k.forward.rate_bps, mtu, k.framing_of(mtu), ip, mptcp=mptcp) for k in there]
     framing = min(framings)
-    buses = [_bus_limit(node, mtu, ip) for node in (nodes[0], nodes[-1]) if node.bus_rate_bps]
+    buses = [_bus_limit(node, mtu, ip) for node in ends if node.bus_rate_bps]
     window = None
     limits = list(buses)
     if transfer.window is not None:
@@ -36,8 +37,8 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
         window = largest  # autotuning makes no more of it than TCP can say
     if window is not None:
         limits.append(Limit(kind=words.WINDOW, goodput_bps=window))
-    slowest = [link for link, limit in zip(links, framings, strict=True) if limit == framing]
-    limits.append(Limit(kind=words.LINE_RATE, place=_links_in_words(slowest, links), goodput_bps=framing))
+    slowest = [link for link, limit in zip(there, framings, strict=True) if limit == framing]
+    limits.append(Limit(kind=words.LINE_RATE, place=_links_in_words(slowest, there), goodput_bps=framing))
     limits += [_token_bucket(link, mtu, ip, mptcp=mptcp) for link in links if link.forward.discipline == "tbf"]
     if transfer.pacing:
         pacing = ph.pacing_limit_bps(transfer.pacing, transfer.streams)
@@ -45,10 +46,12 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
     if (loss := _path_loss(links)) > 0 and _all_reno(transfer):
         square_root = transfer.streams * ph.square_root_law_bps(mss, rtt_ns, loss)
         limits.append(Limit(kind=words.LOSS, goodput_bps=square_root))
-    back = ack_path(links, mss=mss, ip_version=ip, fidelity=scenario.fidelity, line_rate_limit_bps=framing)
+    back = ack_path(
+        links, hops=path.hops, mss=mss, ip_version=ip, fidelity=scenario.fidelity, line_rate_limit_bps=framing
+    )
     if back and not back.drops:
         limits.append(Limit(kind=words.ACK_PATH, place=back.place, goodput_bps=back.goodput_bps))
-    known = [link.distance_m for link in links if link.distance_m is not None]
+    known = [link.distance_m for link in there if link.distance_m is not None]
     physics = Physics(
         rtt_ns=rtt_ns,
         distance_m=sum(known) if known else None,
@@ -63,14 +66,15 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
     return physics if transfer.protect == "none" else _in_records(physics, ph.record_share(transfer.protect))
 
 
-def datagram_physics(ip_version: int, transfer: Transfer, nodes: list[Node], links: list[Link]) -> Physics:
-    """Compute the theory for datagrams from the first of these nodes to the last, over the links between them.
+def datagram_physics(transfer: Transfer, path: Plan) -> Physics:
+    """Compute the theory for datagrams over the path of their flow alone.
 
     `mss_bytes` is the payload of one. What chance loses on the way is left out of the rate that they are sent at.
     """
+    links, ip_version = path.links[: path.hops], path.ip_version
     packet, share = transfer.packet_bytes or 0, active_share(transfer)
     payload = payload_bytes(packet, ip_version)
-    rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
+    rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in path.links)
     lines = [link.forward.rate_bps * payload // link.line_bytes(packet) for link in links]
     slowest = [link for link, limit in zip(links, lines, strict=True) if limit == min(lines)]
     sent = round(payload_rate_bps(transfer, ip_version) * share * math.prod(1 - link.forward.loss for link in links))
@@ -82,7 +86,7 @@ def datagram_physics(ip_version: int, transfer: Transfer, nodes: list[Node], lin
         Limit(
             kind=words.BUS, place=node.name, fitted=node.bus_fitted, goodput_bps=node.bus_rate_bps * payload // packet
         )
-        for node in (nodes[0], nodes[-1])
+        for node in (path.nodes[0], path.nodes[path.hops])
         if node.bus_rate_bps
     ]
     known = [link.distance_m for link in links if link.distance_m is not None]

@@ -12,7 +12,7 @@ from landspeed.scenario.file.key_names import plan_values
 from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.model import TransferSection as ScenarioTransfer
 from landspeed.scenario.file.multipath import second_routes
-from landspeed.scenario.file.network_routes import edges_of, flow_ways, own_ways
+from landspeed.scenario.file.network_routes import FlowWays, edges_of, flow_ways
 from landspeed.scenario.plan.flow_path import path_of, subflows
 from landspeed.scenario.plan.limits import Physics
 from landspeed.scenario.plan.plan import PATH_FLOW, Flow, Node, Plan, Transfer
@@ -41,11 +41,15 @@ UNKNOWN = Physics(
 
 @dataclass(frozen=True)
 class FlowRoutes:
-    """The links of a flow: of its route, of its way back if some are others, and of the second route of MPTCP."""
+    """The links of a flow: of its route, of its way back if some are others, and of the second route of MPTCP.
+
+    Where that is its `own` way, routers know the flow by itself, not by its hosts.
+    """
 
     first: list[int]
     back: list[int] | None = None
     second: list[int] | None = None
+    own: bool = False
 
 
 def planned_routes(scenario: ScenarioFile) -> list[FlowRoutes]:
@@ -54,11 +58,11 @@ def planned_routes(scenario: ScenarioFile) -> list[FlowRoutes]:
         return [FlowRoutes(list(range(len(scenario.path))))]
     ways = flow_ways(scenario)
     assert not any(isinstance(each, Fault) for each in ways), "checks.py has looked"
-    both = cast(list[tuple[list[int], list[int]]], ways)
-    seconds = second_routes(scenario, [there for there, _ in both])
+    both = cast(list[FlowWays], ways)
+    seconds = second_routes(scenario, [each.there for each in both])
     return [
-        FlowRoutes(there, None if back == there[::-1] else back, seconds.get(number))
-        for number, (there, back) in enumerate(both)
+        FlowRoutes(each.there, None if each.back == each.there[::-1] else each.back, seconds.get(number), each.own)
+        for number, each in enumerate(both)
     ]
 
 
@@ -88,7 +92,7 @@ def unproved_flows(scenario: ScenarioFile, nodes: list[Node], routes: list[FlowR
                 physics=UNKNOWN,
             )
         ]
-    own, found = own_ways(scenario), list[Flow]()
+    found: list[Flow] = []
     for flow, way in zip(scenario.flows, routes, strict=True):
         asked = flow_transfer(scenario, flow)
         found.append(
@@ -99,7 +103,7 @@ def unproved_flows(scenario: ScenarioFile, nodes: list[Node], routes: list[FlowR
                 route=way.first,
                 route_back=way.back,
                 second_route=way.second,
-                own_way=not own.isdisjoint((*way.first, *(way.back or ()))),
+                own_way=way.own,
                 start_ns=flow.start,
                 transfer=_transfer(asked),
                 expect=expected(scenario, flow.expect, asked),
@@ -117,9 +121,9 @@ def with_physics(scenario: ScenarioFile, plan: Plan) -> list[Flow]:
         paths = [path_of(plan, each) for each in subflows(flow)]
         sends = _datagrams(flow.transfer, paths[0]) if transfer.protocol == "udp" else flow.transfer
         if transfer.protocol == "udp":
-            physics = [datagram_physics(scenario.ip, sends, paths[0].nodes, paths[0].links)]
+            physics = [datagram_physics(sends, paths[0])]
         else:
-            physics = [flow_physics(scenario, transfer, path.nodes, path.links) for path in paths]
+            physics = [flow_physics(scenario, transfer, path) for path in paths]
         asked = replace(
             sends,
             stall_ns=transfer.stall or max(filter(None, map(patience_ns, paths)), default=None),
@@ -140,7 +144,7 @@ def _datagrams(asked: Transfer, path: Plan) -> Transfer:
 
 def _ping_interval_ns(plan: Plan, flow: Flow) -> int:
     """Time between two echoes: so many sample intervals that all echoes of a line take no more than their share."""
-    beside = sum(each.transfer.ping and not set(flow.route).isdisjoint(each.route) for each in plan.flows)
+    beside = sum(each.transfer.ping and not _links(flow).isdisjoint(_links(each)) for each in plan.flows)
     least_ns = 0
     path = path_of(plan, flow)
     for link in path.links:
@@ -151,6 +155,10 @@ def _ping_interval_ns(plan: Plan, flow: Flow) -> int:
             least_ns = max(least_ns, math.ceil(beside * line_ns / MOST_ECHO_SHARE))
     sampled_ns = flow.transfer.sample_interval_ns
     return max(1, -(-least_ns // sampled_ns)) * sampled_ns
+
+
+def _links(flow: Flow) -> set[int]:
+    return {*flow.route, *(flow.route_back or ())}
 
 
 def _transfer(asked: ScenarioTransfer) -> Transfer:

@@ -32,18 +32,18 @@ class AckPath:
 
 
 def ack_path(
-    links: list[Link], *, mss: int, ip_version: int, fidelity: str, line_rate_limit_bps: int
+    links: list[Link], *, hops: int | None = None, mss: int, ip_version: int, fidelity: str, line_rate_limit_bps: int
 ) -> AckPath | None:
     """The way back of these links, or None where it is wide enough whatever happens.
 
     Args:
-        links: with their proofs of queueing.
+        links: with their proofs of queueing; those after `hops` are passed by acknowledgments alone.
         mss: payload of a full packet.
         ip_version: 4 or 6.
         fidelity: of the plan; a super-packet is acknowledged once.
         line_rate_limit_bps: the goodput that the lines ahead let through.
     """
-    joined_ns = round(min(ph.MODERATION_NS, links[-1].forward.delay_ns * ph.MODERATION_SHARE))
+    joined_ns = round(min(ph.MODERATION_NS, links[:hops][-1].forward.delay_ns * ph.MODERATION_SHARE))
     acked = ph.bytes_per_ack(mss, fidelity, rate_bps=line_rate_limit_bps, joined_ns=joined_ns)
     bare = ph.ack_bytes(ip_version)
     limits = [ph.ack_limit_bps(link.reverse.rate_bps, link.framing_of(bare), ip_version, acked) for link in links]

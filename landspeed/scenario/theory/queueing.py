@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from landspeed.base.limits import LINE_RATE
 from landspeed.scenario.plan.direction import Direction
-from landspeed.scenario.plan.flow_path import steps, subflows
+from landspeed.scenario.plan.flow_path import lanes, subflows
 from landspeed.scenario.plan.plan import Event, Link, Plan
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import data_rtt_ns, packet_mtu, path_mtu
@@ -65,7 +65,7 @@ def full_queue(plan: Plan) -> FullQueue | None:
     its queue short, or a rate that changes.
     """
     mtu = path_mtu(plan)
-    link = min(plan.links, key=lambda each: each.forward.rate_bps * mtu / each.line_bytes(mtu))
+    link = min(plan.links[: plan.hops], key=lambda each: each.forward.rate_bps * mtu / each.line_bytes(mtu))
     lane = link.forward
     changes = lane.trace is not None or any(
         event.kind == "rate" for event in _touching(plan.events, link.index, "forward")
@@ -90,9 +90,8 @@ def _before(plan: Plan) -> dict[Place, set[Place | str]]:
     """Sources of each direction's packets: another direction, or a host by its name. ACKs count, too."""
     found: dict[Place, set[Place | str]] = {}
     for flow in (each for whole in plan.flows for each in subflows(whole)):
-        passed = steps(plan, flow)
-        way, back = [(step.link, step.ahead) for step in passed], [step.back for step in reversed(passed)]
-        for source, places in ((flow.source, way), (flow.target, back)):
+        there, back = lanes(plan, flow)
+        for source, places in ((flow.source, there), (flow.target, back)):
             last: Place | str = source
             for place in places:
                 found.setdefault(place, set()).add(last)

@@ -71,9 +71,14 @@ def line_of(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> S
 
 
 def way(plan: Plan, origin: int, target: int) -> Iterator[Serializer]:
-    """The lines that a packet passes from one node to another; nodes count from the sender's, 0."""
+    """The lines that a packet passes from one node to another; nodes count from the sender's, 0.
+
+    Where answers pass other nodes than data, the way back is only known as a whole.
+    """
     forward = target > origin
     links = plan.links[origin:target] if forward else plan.links[target:origin][::-1]
+    if not forward and plan.flow.route_back:
+        links = plan.returned
     for link in links:
         yield line_of(plan, link, link.forward if forward else link.reverse, forward=forward)
 
@@ -83,18 +88,22 @@ def node_of(plan: Plan, name: str) -> Node:
     return next(node for node in plan.nodes if node.name == name)
 
 
-def path_mtu(plan: Plan) -> int:
-    """Largest IP packet that passes every link of a path."""
-    return min(link.mtu_bytes for link in plan.links)
+def path_mtu(plan: Plan, *, forward: bool = True) -> int:
+    """Largest IP packet of a path's data: it passes every link there, and the receiver's own, which it tells (MSS).
+
+    Not `forward`: of what the receiver may send.
+    """
+    there, back = plan.links[: plan.hops], plan.returned
+    return min(link.mtu_bytes for link in ((*there, back[0]) if forward else (*back, there[0])))
 
 
 def packet_mtu(plan: Plan, link: Link) -> int:
-    """Largest IP packet that a flow sends over a link."""
+    """Largest IP packet that a flow's ends send over a link."""
     if len({each.mtu_bytes for each in plan.links}) == 1:
         return link.mtu_bytes
-    routes = ((*each.route, *(each.route_back or ())) for flow in plan.flows for each in subflows(flow))
-    passing = [route for route in routes if link.index in route]
-    return max((min(plan.links[each].mtu_bytes for each in route) for route in passing), default=link.mtu_bytes)
+    both = [(each.route, each.route_back or each.route[::-1]) for flow in plan.flows for each in subflows(flow)]
+    passing = [(*way, other[0]) for pair in both for way, other in (pair, pair[::-1]) if link.index in way]
+    return max((min(plan.links[each].mtu_bytes for each in way) for way in passing), default=link.mtu_bytes)
 
 
 def one_way_ns(plan: Plan, origin: int, target: int, packet_bytes: int) -> int:
@@ -115,7 +124,7 @@ def echo_bytes(ip_version: int, payload_bytes: int = ECHO_PAYLOAD_BYTES) -> int:
 
 def echo_ns(plan: Plan, origin: int = 0, target: int | None = None, payload_bytes: int = ECHO_PAYLOAD_BYTES) -> int:
     """RTT of a ping between two nodes; of the whole path if no target is named."""
-    target = len(plan.links) if target is None else target
+    target = plan.hops if target is None else target
     return round_trip_ns(plan, origin, target, echo_bytes(plan.ip_version, payload_bytes))
 
 
@@ -132,11 +141,14 @@ def idle_ns(plan: Plan) -> int:
 
 def hop_echo_ns(plan: Plan, origin: int, hop: int) -> int:
     """RTT of an echo whose TTL ends at a router: what comes back quotes it. At a path's end it is an ordinary reply."""
-    if hop in (0, len(plan.links)):
+    if hop in (0, plan.hops):
         return echo_ns(plan, origin, hop)
-    asked = echo_bytes(plan.ip_version)
-    answer = min(ph.IP_HEADER[plan.ip_version] + ICMP_HEADER_BYTES + asked, ERROR_BYTES_MOST[plan.ip_version])
-    return round_trip_ns(plan, origin, hop, asked, answer)
+    return round_trip_ns(plan, origin, hop, echo_bytes(plan.ip_version), error_bytes(plan.ip_version))
+
+
+def error_bytes(ip_version: int) -> int:
+    """The IP packet with which a router says that an echo's TTL ended there: it quotes the echo."""
+    return min(ph.IP_HEADER[ip_version] + ICMP_HEADER_BYTES + echo_bytes(ip_version), ERROR_BYTES_MOST[ip_version])
 
 
 def impaired(plan: Plan) -> bool:
@@ -146,15 +158,15 @@ def impaired(plan: Plan) -> bool:
 
 def data_rtt_ns(plan: Plan) -> int:
     """RTT of TCP: a full packet to the receiver, an acknowledgment back."""
-    return round_trip_ns(plan, 0, len(plan.links), path_mtu(plan), ph.ack_bytes(plan.ip_version))
+    return round_trip_ns(plan, 0, plan.hops, path_mtu(plan), ph.ack_bytes(plan.ip_version))
 
 
 def _lines_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
     """Bit/s that lines, interfaces and buses carry, and their names."""
-    mtu, last = path_mtu(plan), len(plan.links)
+    mtu, last = path_mtu(plan, forward=forward), plan.hops
     lines = list(way(plan, 0, last) if forward else way(plan, last, 0))
     found = [(line.carries_bps(mtu), line.name) for line in lines]
-    source, framing = (plan.nodes[0], plan.links[0]) if forward else (plan.nodes[-1], plan.links[-1])
+    source, framing = (plan.nodes[0], plan.links[0]) if forward else (plan.nodes[last], plan.returned[0])
     if source.nic_rate_bps is not None:
         carried = source.nic_rate_bps * mtu / framing.line_bytes(mtu)
         found.append((carried, f"network interface of {source.name}"))

@@ -35,7 +35,8 @@ def rtt_allowed_ms(
     plan: Plan, origin: int, target: int, expected_ms: float, *, tolerance: float, floor_ms: float = RTT_FLOOR_MS
 ) -> float:
     """Tolerance of a measured RTT between two nodes; the plan's own jitter is no error."""
-    lines = (*way(plan, origin, target), *way(plan, target, origin))
+    ends = (0, plan.hops) if plan.flow.route_back else (origin, target)  # of an answer from between one knows no better
+    lines = (*way(plan, *ends), *way(plan, *ends[::-1]))
     return max(tolerance * abs(expected_ms), floor_ms) + sum(line.jitter_ns for line in lines) / 1e6
 
 
@@ -54,7 +55,7 @@ def unskipped(
 
     Of all sums of such delays, the one counts that comes nearest; sums a thousandth of the round trip apart are one.
     """
-    links = plan.links[min(origin, target) : max(origin, target)]
+    links = plan.links if plan.flow.route_back else plan.links[min(origin, target) : max(origin, target)]
     both = [direction for link in links for direction in (link.forward, link.reverse)]
     step, sums_ms = max(expected_ms / 1000, RTT_FLOOR_MS), {0: 0.0}
     for direction in both:

@@ -69,7 +69,7 @@ class Iperf3(Tool):
         one until the server says that the test starts.
         """
         trips = 4 + plan.transfer.streams
-        return trips * round_trip_ns(plan, 0, len(plan.links), ph.ack_bytes(plan.ip_version))
+        return trips * round_trip_ns(plan, 0, plan.hops, ph.ack_bytes(plan.ip_version))
 
     def convert(self, folder: Path, plan: Plan) -> TransferResult:
         """Write sender.csv and receiver.csv from iperf3's two JSON files; what they tell of the transfer."""

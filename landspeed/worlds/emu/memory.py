@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from landspeed.base.units import UnitError, parse_size
-from landspeed.scenario.plan.flow_path import path_of, steps, subflows
+from landspeed.scenario.plan.flow_path import lanes, path_of, subflows
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import path_mtu, slowest_rate_bps
@@ -88,12 +88,11 @@ def _narrow_bytes(plan: Plan) -> float:
 
     Of lines that are equally narrow, the one that most flows pass. No queue forms elsewhere for long.
     """
-    ways = [(each, steps(plan, each)) for flow in plan.flows for each in subflows(flow)]
-    passed = Counter((step.link, step.ahead) for _, way in ways for step in way)
+    ways = [(each, lanes(plan, each)[0]) for flow in plan.flows for each in subflows(flow)]
+    passed = Counter(lane for _, way in ways for lane in way)
     longest: dict[tuple[int, bool], int] = {}
     for flow, way in ways:
-        lanes = [(step.link, step.ahead) for step in way]
-        narrow = min(lanes, key=lambda lane: (_direction(plan, lane).rate_bps, -passed[lane]))
+        narrow = min(way, key=lambda lane: (_direction(plan, lane).rate_bps, -passed[lane]))
         longest[narrow] = max(longest.get(narrow, 0), path_of(plan, flow).physics.rtt_ns)
     held = [(_direction(plan, lane), rtt_ns) for lane, rtt_ns in longest.items()]
     return sum(ph.bdp_bytes(line.rate_bps, rtt_ns) + line.queue_bytes for line, rtt_ns in held)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from landspeed.base.files import write_atomically
 from landspeed.scenario.plan.duration import expected_duration_s
-from landspeed.scenario.plan.flow_path import steps
+from landspeed.scenario.plan.flow_path import lanes
 from landspeed.scenario.plan.plan import Flow, Plan
 from landspeed.scenario.theory import physics as ph
 from landspeed.worlds.emu.kernel_source import cache_root
@@ -84,7 +84,7 @@ class Past:
 def work_of(plan: Plan) -> Work:
     """The work of a plan's transfer. Flows that ask together for more than a line carries get a share of it each."""
     seconds = expected_duration_s(plan)
-    ways = [[(step.link, step.ahead) for step in steps(plan, flow)] for flow in plan.flows]
+    ways = [lanes(plan, flow)[0] for flow in plan.flows]
     sent = [_sent_bytes(flow) for flow in plan.flows]
     asked = Counter[tuple[int, bool]]()
     for way, count in zip(ways, sent, strict=True):

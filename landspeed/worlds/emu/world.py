@@ -227,7 +227,8 @@ class EmuWorld(ProgramWorld):
             }
         if self.options.captures_whole:
             for flow in plan.flows:
-                names = [node.name for node in path_of(plan, flow).nodes]
+                way = path_of(plan, flow)
+                names = [node.name for node in way.nodes[: way.hops + 1]]
                 hop_delays.write_delays(bundle.path / flow_folder(plan, flow) / EVIDENCE, names)
         return record
 

@@ -7,7 +7,7 @@ from typing import Any
 from landspeed.base.units_text import rate_text, time_text
 from landspeed.results.record import EventResult
 from landspeed.scenario.plan.plan import Plan
-from landspeed.scenario.theory.timing import echo_bytes, path_mtu, round_trip_ns, slowest_rate_bps
+from landspeed.scenario.theory.timing import echo_bytes, path_mtu, slowest_rate_bps, way
 from landspeed.scenario.theory.tolerances import RTT_FLOOR_MS
 
 
@@ -82,6 +82,13 @@ def happened(plan: Plan, simulated_s: float, counts: list[int | None] | None = N
 
 def _with_expected(plan: Plan, hops: list[dict[str, Any]], *, from_sender: bool) -> list[dict[str, Any]]:
     """Each hop with what the plan says. What answers here is as large as what asked, at routers too."""
-    last, asked = len(plan.links), echo_bytes(plan.ip_version)
-    ends = [(0, hop["ttl"]) if from_sender else (last, last - hop["ttl"]) for hop in hops]
-    return [{**hop, "expected_ms": round_trip_ns(plan, *end, asked) / 1e6} for hop, end in zip(hops, ends, strict=True)]
+    last, asked = plan.hops, echo_bytes(plan.ip_version)
+    there, back = list(way(plan, 0, last)), list(way(plan, last, 0))
+    begins, returns = [link.a for link in plan.links[:last]], [link.b for link in plan.returned]
+    if not from_sender:
+        there, back, returns = back, there, begins
+    found: list[dict[str, Any]] = []
+    for hop in hops:
+        lines = (*there[: hop["ttl"]], *back[returns.index(hop["node"]) :])
+        found.append({**hop, "expected_ms": sum(line.takes_ns(asked) for line in lines) / 1e6})
+    return found

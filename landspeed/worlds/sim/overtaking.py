@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from landspeed.scenario.plan.flow_path import path_of, steps
+from landspeed.scenario.plan.flow_path import lanes, path_of
 from landspeed.scenario.theory.timing import data_rtt_ns, packet_mtu
 
 if TYPE_CHECKING:
@@ -84,5 +84,5 @@ def _problem(loaded: LoadedScenario, plan: Plan, link: Link, *, forward: bool) -
 def _shortest_rtt_ns(plan: Plan, link: Link) -> int | None:
     """Shortest round trip of TCP's flows that pass it; None if none does: of datagrams both worlds count the same."""
     of_tcp = (flow for flow in plan.flows if flow.transfer.protocol == "tcp")
-    passing = (flow for flow in of_tcp if any(link.index in (at.link, at.back[0]) for at in steps(plan, flow)))
+    passing = (flow for flow in of_tcp if any(link.index == at for way in lanes(plan, flow) for at, _ in way))
     return min((data_rtt_ns(path_of(plan, flow)) for flow in passing), default=None)

@@ -61,12 +61,13 @@ size_t Plan::end(const Step &step) const
 	return step.ahead ? links[step.link].b : links[step.link].a;
 }
 
-uint32_t Plan::mtu_bytes(const Flow &flow) const
+uint32_t Plan::mtu_bytes(const Flow &flow, bool ahead) const
 {
-	uint32_t least = UINT32_MAX;
-	for (const auto &way : {flow.route, flow.back})
-		for (const auto &step : way)
-			least = std::min(least, links[step.link].mtu_bytes);
+	const auto &way = ahead ? flow.route : flow.back;
+	const auto &other = ahead ? flow.back : flow.route;
+	uint32_t least = links[other.front().link].mtu_bytes;
+	for (const auto &step : way)
+		least = std::min(least, links[step.link].mtu_bytes);
 	return least;
 }
 

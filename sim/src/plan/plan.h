@@ -159,8 +159,9 @@ struct Plan {
 	[[nodiscard]] int64_t idle_ns() const;
 	/// The node to which it leads.
 	[[nodiscard]] size_t end(const Step &step) const;
-	/// The largest IP packet that passes every link of a flow.
-	[[nodiscard]] uint32_t mtu_bytes(const Flow &flow) const;
+	/// The largest IP packet of a flow's data, or (not `ahead`) of what its target sends: it
+	/// passes every link there, and the far host's own, which that tells (MSS).
+	[[nodiscard]] uint32_t mtu_bytes(const Flow &flow, bool ahead = true) const;
 	/// Propagation both ways.
 	[[nodiscard]] int64_t rtt_ns(const Flow &flow) const;
 	/// Payload of a full packet: IP header, TCP header and timestamps taken off (RFC 9293,

@@ -8,7 +8,7 @@ import pytest
 from landspeed.report.run_report import render_report
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
-from landspeed.scenario.plan.flow_path import path_of, steps, subflows
+from landspeed.scenario.plan.flow_path import lanes, path_of, subflows
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import echo_ns
@@ -85,8 +85,8 @@ def test_each_route_carries_its_part(done: tuple[Plan, RunRecord, Path]) -> None
     assert sum(moved) == pytest.approx(stream.bytes, rel=0.01)
     counted = Samples(bundle).passed_by_link("bytes")
     for route, acknowledged in zip(subflows(plan.flow), moved, strict=True):
-        last = steps(plan, route)[-1]
-        on_wire = counted[last.link, "forward" if last.ahead else "reverse"]
+        link, ahead = lanes(plan, route)[0][-1]
+        on_wire = counted[link, "forward" if ahead else "reverse"]
         assert on_wire == pytest.approx(acknowledged * 1500 / ph.mss_bytes(1500, plan.ip_version, mptcp=True), rel=0.02)
     verdict = next(check for check in record.flows[0].verdicts if check.name == "routes")
     assert verdict.ok is True and verdict.measured == 2

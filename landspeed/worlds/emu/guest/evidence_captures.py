@@ -2,7 +2,8 @@
 
 Real programs at both hosts of a flow, their output in the folder `evidence` of the bundle, or, in a network, of the
 flow. Each start costs tens of ms of wall time; a capture ends by itself after its first megabytes, so that it does not
-slow the transfer, unless it is to be whole: then every node of the path has one.
+slow the transfer, unless it is to be whole: then every node of the path has one. A host that sends over one link and
+receives over another has a second one, of the answers.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from landspeed.scenario.theory.timing import path_mtu
 from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 
@@ -47,25 +49,38 @@ class EvidenceGatherer:
             ("receiver", last, 0, network.interface_name(last)),
         )
         self._limit_bytes = WHOLE_BYTES if whole else CAPTURE_BYTES
-        self._hops = range(1, last) if whole else range(0)
+        self._devices = [(end, network, position, device) for end, position, _, device in self.ends]
+        if whole:
+            self._devices += [(f"hop{hop}", network, hop, network.interface_name(hop)) for hop in range(1, last)]
+        if (back := network.returning()) is not None:
+            far = len(back.nodes) - 1
+            passed = {(name, network.interface_name(place)) for place, name in enumerate(network.names)}
+            places = (
+                ("receiver-back", 0),
+                ("sender-back", far),
+                *((f"back{hop}", hop) for hop in range(1, far) if whole),
+            )
+            self._devices += [
+                (end, back, place, device)
+                for end, place in places
+                if (back.names[place], device := back.interface_name(place)) not in passed
+            ]
         self._captures: list[tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]] = []
 
     def before(self) -> None:
         """Ping (don't fragment, jumbo) and traceroute both ways, and the settings; then start the captures."""
         # iputils' ping takes a clock in its first second for one that it has not read yet, and sends without pause.
         time.sleep(max(0.0, 2.0 - time.monotonic()))
-        mtu, version = min(link.mtu_bytes for link in self.network.plan.links), self.network.plan.ip_version
-        payload = str(mtu - IP_HEADER_BYTES[version] - ICMP_HEADER_BYTES)
+        version = self.network.plan.ip_version
         for end, position, other, _ in self.ends:
-            target = self.network.names[other]
+            target, mtu = self.network.names[other], path_mtu(self.network.plan, forward=position == 0)
+            payload = str(mtu - IP_HEADER_BYTES[version] - ICMP_HEADER_BYTES)
             self._run(f"ping-{end}.txt", position, ["ping", f"-{version}", "-n", "-c", str(PING_COUNT), "-M", "do",
                                                     "-s", payload, target])  # fmt: skip
             self._run(f"traceroute-{end}.txt", position, ["traceroute", f"-{version}", "-m", "64", target])
         self._settings("before")
-        for end, position, _, device in self.ends:
-            self._capture(end, position, device)
-        for position in self._hops:
-            self._capture(f"hop{position}", position, self.network.interface_name(position))
+        for each in self._devices:
+            self._capture(*each)
 
     def after(self) -> None:
         """End the captures that have not ended, and note the settings again."""
@@ -93,7 +108,7 @@ class EvidenceGatherer:
             with self.network.nodes[position].inside():
                 subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False)
 
-    def _capture(self, end: str, position: int, device: str) -> None:
+    def _capture(self, end: str, path: FlowPath, position: int, device: str) -> None:
         """`tcpdump | head -c`: tcpdump cannot stop after an amount, and ends when nobody reads."""
         log = self.out / "log" / f"tcpdump-{end}.log"
         words = ["tcpdump", "-i", device, "-n", "-U", "-s", "0", "-B", "65536", "-Z", "root", "-w", "-"]
@@ -102,7 +117,7 @@ class EvidenceGatherer:
         with (
             log.open("wb") as errors,
             (self.folder / f"capture-{end}.pcap").open("wb") as output,
-            self.network.nodes[position].inside(),
+            path.nodes[position].inside(),
         ):
             tcpdump = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
             assert tcpdump.stdout is not None

@@ -6,11 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from landspeed.scenario.plan.flow_path import steps, subflows
+from landspeed.scenario.plan.flow_path import lanes, subflows
 from landspeed.scenario.theory.timing import line_of
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.flow_path import Step
     from landspeed.scenario.plan.plan import Plan
 
 MOST_LINES = 64  # NETEM_JOINED_MAX of patch 0014
@@ -58,10 +57,9 @@ def runs_of(plan: Plan) -> list[JoinedLinks]:
     ends: list[tuple[str, bool]] = []
     for flow in plan.flows:
         for number, each in enumerate(subflows(flow)):
-            passed = steps(plan, each)
-            ways += [[(step.link, step.ahead) for step in passed], [step.back for step in reversed(passed)]]
+            ways += lanes(plan, each)
             ends += [(flow.target, number > 0), (flow.source, number > 0)]
-    alone = {place for flow in plan.flows if flow.own_way for step in steps(plan, flow) for place in _places(step)}
+    alone = {place for flow in plan.flows if flow.own_way for way in lanes(plan, flow) for place in way}
     passing: dict[Place, list[int]] = {}
     for number, way in enumerate(ways):
         for place in way:
@@ -74,10 +72,6 @@ def runs_of(plan: Plan) -> list[JoinedLinks]:
             run = JoinedLinks(tuple(way[start:end]), tuple(hosts), (arrives[0], int(arrives[1])), from_host=start == 0)
             found.setdefault(run.places[0], run)
     return list(found.values())
-
-
-def _places(step: Step) -> tuple[Place, Place]:
-    return (step.link, step.ahead), step.back
 
 
 def _joined(plan: Plan, way: list[Place], passing: dict[Place, list[int]], alone: set[Place]) -> list[tuple[int, int]]:

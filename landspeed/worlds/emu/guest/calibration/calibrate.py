@@ -111,14 +111,14 @@ def calibrate(
         result.rate_tolerance = max(result.rate_tolerance, REAL_CLOCK_RATE_TOLERANCE)
     last = len(network.nodes) - 1
     result.hops = _hops(network, 0, last, real_clock=real_clock)
-    result.reverse_hops = _hops(network, last, 0, real_clock=real_clock)
+    result.reverse_hops = _hops(*_from_target(network), real_clock=real_clock)
     result.rtt_ms, result.rtt_expected_ms = result.hops[-1]["rtt_ms"], result.hops[-1]["expected_ms"]
-    result.mtu_expected_bytes = min(link.mtu_bytes for link in plan.links)
+    result.mtu_expected_bytes = min(link.mtu_bytes for link in plan.links[: plan.hops])
     result.path_mtu_bytes = _path_mtu(network)
     result.rate_expected_bps = slowest_rate_bps(plan, forward=True)
     result.rate_reverse_expected_bps = slowest_rate_bps(plan, forward=False)
     result.rate_bps = _rate(network, 0, last, real_clock=real_clock)
-    result.rate_reverse_bps = _rate(network, last, 0, real_clock=real_clock)
+    result.rate_reverse_bps = _rate(*_from_target(network), real_clock=real_clock)
     if joined:
         result.joined = [_joined(network, joined, origin, real_clock=real_clock) for origin in (0, last)]
     if with_queues:
@@ -129,6 +129,13 @@ def calibrate(
     result.failures = _failures(network, result)
     result.passed = not result.failures
     return asdict(result)
+
+
+def _from_target(network: FlowPath) -> tuple[FlowPath, int, int]:
+    """The path on which what the target sends is measured, from where to where: its own, if it passes other nodes."""
+    if (back := network.returning()) is not None:
+        return back, 0, len(back.nodes) - 1
+    return network, len(network.nodes) - 1, 0
 
 
 # --- RTT, hop by hop -------------------------------------------------------------------------------------------------
@@ -157,7 +164,7 @@ def _hops(network: FlowPath, origin: int, target: int, *, real_clock: bool) -> l
     plan = network.plan
     step = 1 if target > origin else -1
     positions = list(range(origin + step, target + step, step))
-    expected = [hop_echo_ns(plan, origin, position) / 1e6 for position in positions]
+    expected = [network.hop_echo_ns(origin, position) / 1e6 for position in positions]
     # In real time they are asked at once where none can hold up another for long: it would take a round trip each.
     longest_ns = max(line.takes_ns(EXCEEDED_BYTES) - line.delay_ns for line in way(plan, origin, target))
     together = real_clock and len(positions) * longest_ns / 1e6 < REAL_CLOCK_RTT_FLOOR_MS / 4
@@ -282,10 +289,11 @@ def _joined(network: FlowPath, joined: Sequence[bool], origin: int, *, real_cloc
         "rtt_ms": rtt_ms,
         "expected_ms": expected_ms,
         "reply_ttl": ttl,
-        "expected_ttl": MOST_HOPS - (last - 1),
+        "expected_ttl": MOST_HOPS - (len(plan.returned if origin == 0 else plan.links[: plan.hops]) - 1),
     }
     if (origin == 0) in joined and last < LEAST_TTL:
-        found["every_hop_rate_bps"] = _rate(network, origin, target, real_clock=real_clock, ttl=LEAST_TTL - 1)
+        ends = _from_target(network) if origin else (network, origin, target)
+        found["every_hop_rate_bps"] = _rate(*ends, real_clock=real_clock, ttl=LEAST_TTL - 1)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from landspeed.scenario.plan.flow_path import SECOND_ROUTE, Step, steps, subflows
+from landspeed.scenario.plan.flow_path import SECOND_ROUTE, lanes, subflows
 from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.calibration.calibrate import calibrate
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
@@ -13,6 +13,7 @@ from landspeed.worlds.emu.guest.network.network import Network
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from landspeed.scenario.plan.routing import Lane
     from landspeed.worlds.emu.guest.joined_links import JoinedLinks
 
 
@@ -33,15 +34,14 @@ def calibrate_flows(
     """
     plan, short = network.plan, {place for run in runs for place in run.places}
     found: dict[str, dict[str, Any]] = {}
-    known: dict[tuple[str, tuple[Step, ...], int], dict[str, Any]] = {}
+    known: dict[tuple[str, tuple[Lane, ...], tuple[Lane, ...], int], dict[str, Any]] = {}
     for flow in plan.flows:
         for number, (path, over) in enumerate(zip(FlowPath.each(network, flow), subflows(flow), strict=True)):
-            passed = steps(plan, over)
-            way = flow.source, tuple(passed), number
+            ahead, back = lanes(plan, over)
+            way = flow.source, tuple(ahead), tuple(back), number
             if way not in known:
                 if not real_clock:
                     clock.start_afresh()
-                ahead, back = [(step.link, step.ahead) for step in passed], [step.back for step in passed]
                 joined = [forward for forward, places in ((True, ahead), (False, back)) if not short.isdisjoint(places)]
                 known[way] = calibrate(path, joined, with_queues=with_queues and plan.is_path, real_clock=real_clock)
             found[flow.name + SECOND_ROUTE * number] = known[way]

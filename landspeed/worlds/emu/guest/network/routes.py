@@ -60,7 +60,7 @@ def add_routes(network: Network) -> None:
     routes = None if plan.is_path else routes_of(plan)
     for position, name in enumerate(network.names):
         entries = {(entry.value, entry.length): entry for entry in _entries(plan, routes, name)}
-        more = [*_initial_windows(network, name), *_second_routes(network, name), *_own_ways(network, name)]
+        more = [*_initial_windows(network, name), *_second_routes(network, name), *_own_ways(network, routes, name)]
         entries |= {(entry.value, entry.length): entry for entry in more}
         messages: list[bytes] = []
         for entry in entries.values():
@@ -135,8 +135,11 @@ def _initial_windows(network: Network, name: str) -> Iterator[RouteEntry]:
             yield RouteEntry(address, ADDRESS_BITS[plan.ip_version], flow.route[0], packets)
 
 
-def _own_ways(network: Network, name: str) -> Iterator[RouteEntry]:
-    """Yield the routes of flows with ways of their own: from own address to own address, there and back."""
+def _own_ways(network: Network, routes: Routes | None, name: str) -> Iterator[RouteEntry]:
+    """Yield the routes of flows with ways of their own: from own address to own address, there and back.
+
+    A router of the one way alone answers (ICMP) to an address to which only the other leads: as to the host.
+    """
     plan, edges, width = network.plan, edges_of(network.plan), ADDRESS_BITS[network.plan.ip_version]
     for flow in plan.flows:
         if not flow.own_way:
@@ -145,6 +148,10 @@ def _own_ways(network: Network, name: str) -> Iterator[RouteEntry]:
         ahead = dict(zip(nodes_of(edges, flow.source, flow.route)[:-1], flow.route, strict=True))
         returns = flow.route_back or flow.route[::-1]
         behind = dict(zip(nodes_of(edges, flow.target, returns)[:-1], returns, strict=True))
+        if routes and {*ahead, flow.target} != {*behind, flow.source} and name not in (flow.source, flow.target):
+            for address, passed, end in ((there, ahead, flow.target), (back, behind, flow.source)):
+                if name not in passed and (link := routes.to(end).get(name)) is not None:
+                    yield RouteEntry(address, width, link)
         if name in ahead:
             own = name == flow.source
             packets = flow.transfer.initial_window_packets if own else None
