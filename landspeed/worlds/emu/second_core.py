@@ -29,7 +29,7 @@ PATIENCE_S = 8.0  # most between a core that was not free, or not worth it, and 
 
 
 class SecondCore:
-    """Where the programs of one guest run: on its core, or on another one that nobody needs."""
+    """Choice of where the programs of one guest run: on its core, or on another one that nobody needs."""
 
     def __init__(self, guest: Guest, lease: CoreLease) -> None:
         """Begin on the guest's own core."""
