@@ -38,8 +38,7 @@ class GuestNode:
         """Set sysctls of this node."""
         with self.inside():
             for name, value in values.items():
-                with open(_sysctl_path(name), "w") as handle:  # noqa: PTH123
-                    handle.write(str(value))
+                _write(name, str(value))
 
 
 def _read(name: str) -> str:
@@ -50,6 +49,14 @@ def _read(name: str) -> str:
         return ""
     try:
         return os.read(descriptor, SYSCTL_BYTES).decode().strip()
+    finally:
+        os.close(descriptor)
+
+
+def _write(name: str, value: str) -> None:
+    descriptor = os.open(_sysctl_path(name), os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, value.encode())
     finally:
         os.close(descriptor)
 
