@@ -2,7 +2,8 @@
 
 100 000 system calls that do nothing, an HTTP server that is asked 1000 small things one after the other, and a Redis
 benchmark (if redis-server and redis-benchmark are in PATH). Over loopback: natively here, and by `landspeed exec`, by
-turns. What a guest takes to start is measured by itself and taken off.
+turns. What a guest takes to start is measured by itself and taken off. And iperf3 on one core (`--core 0`) and with a
+second one that is free.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench.bench import COMMAND, LAN, Row, told
+from tests.bench.bench import COMMAND, LAN, ROOT, Row, run, told
 
 TURNS = 3
 CALLS = "import os\nfor _ in range(100_000): os.getppid()"
@@ -63,6 +64,21 @@ def measured(name: str, program: list[str], file: Path) -> Row:
     return Row(f"{name}: wall time", shown, "", kept=True)
 
 
+def iperf3(name: str, scenario: Path, *options: str) -> Row:
+    """Wall times of iperf3's transfer on one core, and with a second one while it is free, by turns; the medians."""
+    with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
+        words = ["--tool", "iperf3", *options]
+        ways: tuple[list[str], ...] = [*words, "--core", "0"], words
+        times = [
+            [run(scenario, *way, out=Path(folder, f"{turn}-{len(way)}"))["transfer_wall_s"] for way in ways]
+            for turn in range(TURNS)
+        ]
+    one, two = (statistics.median(each) for each in zip(*times, strict=True))
+    return Row(
+        f"iperf3, {name}: wall time", f"{one:.2f} s on one core, {two:.2f} s with a free second one", "", kept=True
+    )
+
+
 def main() -> int:
     """Measure and print."""
     with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
@@ -74,6 +90,9 @@ def main() -> int:
         ]
         if shutil.which("redis-server") and shutil.which("redis-benchmark"):
             rows.append(measured("20 000 requests of Redis, 50 at once", ["sh", "-c", REDIS], file))
+        rows.append(iperf3("3 s of 1 Gbit/s over 40 µs", file))
+        ten = ("--set", "transfer.duration=10 s", "--set", "expect=null")
+        rows.append(iperf3("10 s of 1 Gbit/s over 50 ms", ROOT / "scenarios" / "examples" / "first.yaml", *ten))
     return told(rows)
 
 
