@@ -10,8 +10,8 @@ from tests.bench.network_shares import shares_of
 from tests.support.emu_fixtures import ROOT
 
 DUMBBELL = ROOT / "scenarios" / "examples" / "dumbbell.yaml"
-# A quarter of the example's rate and queue, so the same round trips: windows are a quarter, too, and losses four times as
-# often. Half the time has twice the losses of ten minutes at 100 Mbit/s, in an eighth of the packets.
+# A quarter of the example's rate and queue, so the same round trips: windows are a quarter, too, and losses four times
+# as often. Half the time has twice the losses of ten minutes at 100 Mbit/s, in an eighth of the packets.
 RATE = {"line_rate: 100 Mbit/s": "line_rate: 25 Mbit/s", "queue: 1 MB": "queue: 250 kB"}
 TIMES_S = (30, 300)
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
