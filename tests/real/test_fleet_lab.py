@@ -258,6 +258,7 @@ def test_one_word_stops_all(fleet: Servers, rollout: Rollout) -> None:
             lambda: play.poll() is not None or "landspeed-send@stopped" in fleet.lab.root(SENDERS[-1], waiting),
             "the senders to wait",
             deadline_s=600,
+            every_s=0.5,
         )
         assert play.poll() is None, play.communicate()[0]
         assert fleet.play("stop").returncode == 0

@@ -153,13 +153,17 @@ def busy_host(loops: int) -> Iterator[None]:
             each.wait()
 
 
-def wait_until(condition: Callable[[], Any], what: str, deadline_s: float = 60.0) -> Any:
-    """The condition's value once it is true; fails with `what` when it does not come true."""
+def wait_until(condition: Callable[[], Any], what: str, deadline_s: float = 60.0, every_s: float = 0.02) -> Any:
+    """The condition's value once it is true; fails with `what` when it does not come true.
+
+    Args:
+        every_s: between two looks; some tenths where a look is a login at a server.
+    """
     end = time.monotonic() + deadline_s
     while time.monotonic() < end:
         if value := condition():
             return value
-        time.sleep(0.02)
+        time.sleep(every_s)
     raise AssertionError(f"waited {deadline_s:.0f} s in vain for {what}")
 
 
