@@ -36,6 +36,9 @@ def bottleneck(plan: Plan, limited_by: str | None) -> Bottleneck:
     """Find the place on the path of the limit that the judge named, or that the plan expects."""
     limits = sorted(plan.physics.limits, key=lambda each: each.goodput_bps)
     limit = next((each for each in limits if limited_by in (None, word_of(each))), None)
+    if limit is None and limited_by == ACK_PATH:  # with acknowledgments that are dropped, theory has no figure of it
+        thinnest = min(plan.returned, key=lambda link: link.reverse.rate_bps)
+        return Bottleneck(None, frozenset({thinnest.index}), str(limited_by), back=True)
     if limit is None:  # something that theory does not foresee
         return Bottleneck(None, frozenset(), str(limited_by))
     named = f"{limit.name}, {rate_text(limit.goodput_bps)}{limit.after_headers}"

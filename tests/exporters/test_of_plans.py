@@ -12,6 +12,7 @@ import yaml
 
 import landspeed as ls
 from landspeed.exporters.export import all_exporters, exported_of, exporter_of
+from landspeed.exporters.exporter import Exported
 from landspeed.exporters.stock_qdiscs import WORDS, qdisc_lines
 from landspeed.scenario.file.packaged import packaged_names
 from landspeed.scenario.plan.plan import Plan
@@ -215,3 +216,46 @@ def test_the_command_lists_refuses_and_never_overwrites(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert "give the folder of a run" in refused.stderr
     assert "missing: what to export" in landspeed_here("export", "tc").stderr
+
+
+WAYS = {
+    "format": 1,
+    "name": "ways",
+    "title": "Answers take another way",
+    "line_rate": "10 Mbit/s",
+    "queue": "60 kB",
+    "links": [
+        {"from": "a", "to": "r1", "one_way_delay": "1 ms"},
+        {"from": "r1", "to": "r2", "one_way_delay": "5 ms", "reverse": {"one_way_delay": "9 ms"}},
+        {"from": "r1", "to": "x", "one_way_delay": "20 ms"},
+        {"from": "x", "to": "r2", "one_way_delay": "20 ms"},
+        {"from": "r2", "to": "b", "one_way_delay": "1 ms"},
+    ],
+    "transfer": {"duration": "10 s"},
+    "flows": [
+        {
+            "name": "data",
+            "from": "a",
+            "to": "b",
+            "route": ["a", "r1", "r2", "b"],
+            "route_back": ["b", "r2", "x", "r1", "a"],
+        },
+    ],
+}
+
+
+def test_a_way_back_over_other_nodes_is_written_as_routes() -> None:
+    def written(form: str, **changes: Any) -> str:
+        made = ls.Scenario.build(WAYS).with_(changes).plan()
+        (text,) = exporter_of(form).write(Exported("ways", made)).values()
+        return text if isinstance(text, str) else text.decode()
+
+    nodes = yaml.safe_load(written("containerlab"))["topology"]["nodes"]
+    for name, destination, gateway in (("r1", "10.0.0.18", "10.0.0.6"), ("r2", "10.0.0.1", "10.0.0.13")):
+        assert f"ip route add {destination} via {gateway}" in nodes[name]["exec"]
+        assert "rp_filter" in nodes[name]["exec"][0]  # what comes from elsewhere than it would go is taken
+    assert "rp_filter" in written("mininet")
+    assert "two delays of link 2, of which data passes one" in written("ns3")
+    more = [*WAYS["flows"], {"name": "more", "from": "a", "to": "b", "route": ["a", "r1", "x", "r2", "b"]}]
+    assert "the way of more by itself" in written("mininet", flows=more)
+    assert "rp_filter" not in written("mininet", flows=[{"name": "data", "from": "a", "to": "b"}])

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 import landspeed as ls
+from landspeed.base.captures import Capture
+from landspeed.cli import main as cli
+from landspeed.report.run_report import render_report
 from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
@@ -182,6 +185,38 @@ def test_an_event_on_the_way_back_alone_takes_acknowledgments(around: Path) -> N
     # 34 packets of a window in 75.6 ms, an acknowledgment for two of them, 100 ms long; or the window ends before.
     assert event.packets_lost and 10 <= event.packets_lost <= 24
     assert load_record(around).flows[0].retransmits is not None
+
+
+def test_the_report_draws_both_ways(around: Path) -> None:
+    page = render_report(around)
+    for nodes in ("a, r1, m, r2, b", "b, r2, x, y, r1, a", "b, s, a"):
+        assert f": {nodes}" in page
+    thin = page.partition("Flow thin</h2>")[2].partition("Flow clock</h2>")[0]
+    assert thin.count('class="path wide"') == 2
+    there, back = thin.split('class="path wide"')[1:3]
+    assert "link bottleneck" not in there and back.count("link bottleneck") == 1
+
+
+@pytest.mark.guest
+def test_every_hop_answers_on_both_ways_over_ipv6_and_captures_have_one_each(tmp_path: Path) -> None:
+    """A receiver of two links: no packet of data is in the captures of its way back, nor an answer in the others."""
+    text = NODES.partition("events:")[0] + "ip: 6\nflows:\n"
+    text += "  - {name: data, from: a, to: b, route: [a, r1, m, r2, b], route_back: [b, s, a], duration: 2 s}\n"
+    (tmp_path / "two.yaml").write_text(text)
+    words = ["run", str(tmp_path / "two.yaml"), "--evidence", "--quiet", "--out", str(tmp_path / "runs")]
+    assert cli.main(words) == 0
+    (bundle,) = (tmp_path / "runs").iterdir()
+    (flow,) = load_record(bundle).flows
+    assert flow.calibration is not None and all(check.ok for check in flow.calibration.checks)
+    assert [hop["node"] for hop in flow.calibration.hops] == ["r1", "m", "r2", "b"]
+    assert [hop["node"] for hop in flow.calibration.reverse_hops] == ["s", "a"]
+    for end in ("sender", "receiver"):
+        data, answers = (
+            [length for _, _, _, length, _ in Capture(bundle / f"flows/data/evidence/capture-{end}{way}.pcap")]
+            for way in ("", "-back")
+        )
+        assert len(data) > len(answers) > 500
+        assert sum(data) / len(data) > 1300 and sum(answers) / len(answers) < 120
 
 
 def mean_bytes(samples: Samples, link: int, way: str, *span_s: float) -> float:

@@ -104,7 +104,8 @@ def flow_figures(plan: Plan, names: Mapping[str, str]) -> list[dict[str, Any]]:
             raise RealError(f"{plan.scenario}: no host of the inventory has landspeed_node {missing[0]}")
         if flow.second_route is not None or flow.route_back is not None:
             raise RealError(
-                f"{plan.scenario}: flow {flow.name} has two routes, which real servers choose by themselves"
+                f"{plan.scenario}: flow {flow.name} has a second route, or its answers have one of their own: real "
+                "networks choose routes by themselves; leave it out"
             )
         port = ENGINE_PORT + taken.get(flow.target, 0)
         taken[flow.target] = taken.get(flow.target, 0) + 1

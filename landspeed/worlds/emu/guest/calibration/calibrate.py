@@ -111,14 +111,14 @@ def calibrate(
         result.rate_tolerance = max(result.rate_tolerance, REAL_CLOCK_RATE_TOLERANCE)
     last = len(network.nodes) - 1
     result.hops = _hops(network, 0, last, real_clock=real_clock)
-    result.reverse_hops = _hops(*_from_target(network), real_clock=real_clock)
+    result.reverse_hops = _hops(*network.from_target(), real_clock=real_clock)
     result.rtt_ms, result.rtt_expected_ms = result.hops[-1]["rtt_ms"], result.hops[-1]["expected_ms"]
     result.mtu_expected_bytes = min(link.mtu_bytes for link in plan.links[: plan.hops])
     result.path_mtu_bytes = _path_mtu(network)
     result.rate_expected_bps = slowest_rate_bps(plan, forward=True)
     result.rate_reverse_expected_bps = slowest_rate_bps(plan, forward=False)
     result.rate_bps = _rate(network, 0, last, real_clock=real_clock)
-    result.rate_reverse_bps = _rate(*_from_target(network), real_clock=real_clock)
+    result.rate_reverse_bps = _rate(*network.from_target(), real_clock=real_clock)
     if joined:
         result.joined = [_joined(network, joined, origin, real_clock=real_clock) for origin in (0, last)]
     if with_queues:
@@ -129,13 +129,6 @@ def calibrate(
     result.failures = _failures(network, result)
     result.passed = not result.failures
     return asdict(result)
-
-
-def _from_target(network: FlowPath) -> tuple[FlowPath, int, int]:
-    """The path on which what the target sends is measured, from where to where: its own, if it passes other nodes."""
-    if (back := network.returning()) is not None:
-        return back, 0, len(back.nodes) - 1
-    return network, len(network.nodes) - 1, 0
 
 
 # --- RTT, hop by hop -------------------------------------------------------------------------------------------------
@@ -292,7 +285,7 @@ def _joined(network: FlowPath, joined: Sequence[bool], origin: int, *, real_cloc
         "expected_ttl": MOST_HOPS - (len(plan.returned if origin == 0 else plan.links[: plan.hops]) - 1),
     }
     if (origin == 0) in joined and last < LEAST_TTL:
-        ends = _from_target(network) if origin else (network, origin, target)
+        ends = network.from_target() if origin else (network, origin, target)
         found["every_hop_rate_bps"] = _rate(*ends, real_clock=real_clock, ttl=LEAST_TTL - 1)
     return found
 

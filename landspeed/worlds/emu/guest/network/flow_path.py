@@ -112,6 +112,12 @@ class FlowPath:
         """Make the path of each route of a flow."""
         return [cls(network, each, second=number > 0) for number, each in enumerate(subflows(flow))]
 
+    def from_target(self) -> tuple[FlowPath, int, int]:
+        """The path on which what the target sends is measured, from where to where: its own, if it has other nodes."""
+        if (back := self.returning()) is not None:
+            return back, 0, len(back.nodes) - 1
+        return self, self._ends[1], 0
+
     def interface_name(self, position: int) -> str:
         """A node's interface towards the target; at the target that on this path."""
         at_end = position == self._ends[1]

@@ -129,10 +129,11 @@ def kept_words(network: Network) -> str:
     said: list[str] = []
     for flow in network.plan.flows[:MOST_TRIED]:
         path = FlowPath(network, flow)
-        last, name = len(path.nodes) - 1, "" if network.plan.is_path else f"{flow.name}: "
-        for origin, target, way in ((0, last, "→"), (last, 0, "←")):
-            planned = slowest_rate_bps(path.plan, forward=target > origin)
-            measured = train_rate(path, origin, target, real_clock=True) or 0.0
+        name = "" if network.plan.is_path else f"{flow.name}: "
+        there = path, 0, len(path.nodes) - 1
+        for (taken, origin, target), way in ((there, "→"), (path.from_target(), "←")):
+            planned = slowest_rate_bps(taken.plan, forward=target > origin)
+            measured = train_rate(taken, origin, target, real_clock=True) or 0.0
             word = "keeps its word" if measured >= KEPT * planned else "is too slow for this path"
             said.append(f"{name}{way} {rate_text(measured)} of {rate_text(planned)}: this machine {word}")
     return "\n".join(["", "Rates of full packets, as measured now in real time:", *said])
