@@ -348,10 +348,7 @@ def _along(files: _Files, way: Sequence[Step]) -> pa.Table:
 
     parts = [files.links.slice(0, 0)]
     for number, step in enumerate(way):
-        for lane, there in zip((step.ahead, step.back), WAYS, strict=True):
-            if lane is None:
-                continue
-            index, forward = lane
+        for (index, forward), there in step.passed:
             rows = files.of_lane(index, WAYS[0 if forward else 1])
             for name, filling in (("link", [number]), ("direction", [there])):
                 column = pa.array(filling * rows.num_rows, pa.int64() if name == "link" else pa.string())

@@ -7,7 +7,7 @@ The guest and the judge both use this; importing it stays cheap.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from landspeed.scenario.plan.direction import Direction
 from landspeed.scenario.plan.routing import Lane, edge_of, lanes_of
@@ -38,6 +38,16 @@ class Step:
 
     ahead: Lane | None
     back: Lane | None
+
+    @property
+    def passed(self) -> list[tuple[Lane, Literal["forward", "reverse"]]]:
+        """The lanes that are passed, and which direction of the path each is."""
+        found: list[tuple[Lane, Literal["forward", "reverse"]]] = []
+        if self.ahead:
+            found.append((self.ahead, "forward"))
+        if self.back:
+            found.append((self.back, "reverse"))
+        return found
 
 
 def lanes(plan: Plan, flow: Flow) -> tuple[list[Lane], list[Lane]]:
