@@ -1,12 +1,15 @@
 """Files that comments and documents name: each is there, or is another project's."""
 
 import ast
+import functools
 import io
 import re
 import subprocess
 import tokenize
 import tomllib
 from pathlib import Path
+
+import pytest
 
 from tests.support.places import ROOT
 
@@ -22,6 +25,7 @@ ANYWHERE = "__init__.py"  # every room has one
 PLACEHOLDER = re.compile(r"NAME|NNNN")
 
 
+@pytest.mark.xdist_group("files that are named")  # one worker reads all files, once
 def test_the_files_that_comments_and_documents_name_are_there() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     ends = {"/".join(parts[at:]) for parts in (name.split("/") for name in tracked) for at in range(len(parts))}
@@ -35,6 +39,7 @@ def test_the_files_that_comments_and_documents_name_are_there() -> None:
     assert gone == []
 
 
+@pytest.mark.xdist_group("files that are named")  # one worker reads all files, once
 def test_a_bare_name_is_of_the_same_folder_its_parents_or_the_room() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     far = [
@@ -85,8 +90,11 @@ def test_what_is_found_of_a_text(tmp_path: Path) -> None:
     assert files_named(page) == {"gone/two.md"}
 
 
+@functools.cache
 def files_named(file: Path) -> set[str]:
     """The files that a file's comments, docstrings or prose name, without those of other projects."""
+    if not FILE.search(file.read_text(errors="ignore")):
+        return set()  # most: what is prose in it need not be found
     text = prose(file)
     made = set(re.findall(r"<!-- file: (\S+) -->", text))  # by the reader, as the page says
     return {each for each in FILE.findall(text) if not OF_OTHERS.match(each) and not PLACEHOLDER.search(each)} - made
