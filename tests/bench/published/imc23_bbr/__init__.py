@@ -19,8 +19,8 @@ BUNCHES = (
     "waits before it interrupts hands over several ACKs at once. By their own commands at 1000 Mbit/s and 50 ms "
     "(`landspeed mn --quiet --line none tests/bench/published/imc23_bbr/their_commands.py cubic 1000 50 100`) CUBIC "
     "has 306 Mbit/s with GSO, and 151 where ACKs also come in bunches of up to 0.5 ms; at 5, 10 and 200 ms it has "
-    "494, 316 and 24 with both. How long their machines waited is in no log, so the cells have neither. At 100 Mbit/s and "
-    "200 ms, where GSO's packets are small, the goodput stays the same: 64.06, and 63.96 with bunches"
+    "494, 316 and 24 with both. How long their machines waited is in no log, so the cells have neither. At 100 Mbit/s "
+    "and 200 ms, where GSO's packets are small, the goodput stays the same: 64.06, and 63.96 with bunches"
 )
 
 
