@@ -109,7 +109,8 @@ def test_programs_move_while_a_core_is_free_and_back_when_another_guest_takes_it
         assert second.core == core
         with seat(core):
             second.look()
-        assert guest.words == {"stub_core": own.cores[-1], "stub_looks": 0}
+        # not the guest's own core of now: it may move, and what begins then must be with it
+        assert guest.words == {"stub_core": second_core.NOWHERE, "stub_looks": 0}
         assert os.sched_getaffinity(guest.program.pid) == set(own.cores)
 
 

@@ -25,6 +25,7 @@ LOOK_S = 0.25  # between two decisions
 FREE, WAITING = 0.3, 0.1  # shares of the time: others on a free core; programs that waited for a core that is not
 TURN_S, WAKE_S = 2.5e-6, 20e-6  # what a turn on two cores saves, and what it costs to wake a program there
 WORTH = 0.05  # share of the time that must be saved
+NOWHERE = -1  # a word for the kernel: programs begin on its own core, also when it has moved to another one
 PATIENCE_S = 8.0  # most between a core that was not free, or not worth it, and the next try
 
 
@@ -87,7 +88,7 @@ class SecondCore:
     def _leave(self) -> None:
         own = self._lease.cores[-1]
         self._guest.write_word("stub_looks", 0)
-        self._guest.write_word("stub_core", own)
+        self._guest.write_word("stub_core", NOWHERE)
         for process in self._programs():
             _move(process, own)
         LOG.info("programs on core %d, the guest's own", own)
