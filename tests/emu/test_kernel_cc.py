@@ -16,6 +16,8 @@ USES = '#include <linux/slab.h>\nconst char *says(void) { return KBUILD_MODNAME 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """Sources as Linux's, each header with a guard alone, but one; and a copy of the compiler beside them."""
+    tmp_path /= "linux-source-6.12"
+    tmp_path.mkdir()
     script = tmp_path / "cc.sh"
     script.write_text((kernel.RECIPE / "cc.sh").read_text())
     script.chmod(0o755)
