@@ -46,6 +46,9 @@ def test_the_key_changes_with_option_patch_and_source(recipe: Path, tmp_path: Pa
     with (recipe / "config-mininet").open("a") as config:
         config.write("CONFIG_BONDING=m\n")
     seen.append(kernel.kernel_key(archives[0]))
+    with (recipe / kernel.COMPILER).open("a") as compiler:
+        compiler.write("# another list of files that are optimized in full\n")
+    seen.append(kernel.kernel_key(archives[0]))
     assert len(set(seen)) == len(seen)
 
 

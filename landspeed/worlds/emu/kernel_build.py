@@ -43,6 +43,7 @@ from landspeed.worlds.emu.kernel_wheel import WHEEL, unpack_kernel
 
 RECIPE = ROOT / "emu" / "kernel"
 PACKED = RECIPE / "built"  # a wheel brings its kernel along (setup/wheel.sh)
+COMPILER = "cc.sh"  # in it: says which files are optimized in full
 SOURCES = Path("/usr/src")
 BUILD_STAMP = {"TIMESTAMP": "2026-01-01 00:00:00 UTC", "USER": "landspeed", "HOST": "landspeed", "VERSION": "1"}
 # Read by the watchdog in the memory of the running kernel: its clock, and the name of the task it runs.
@@ -161,8 +162,8 @@ def kernel_key(archive: Path, own: Sequence[Patch] = ()) -> str:
     """Sixteen hex digits that change with source version, options or patches, also those that the user adds."""
     digest = hashlib.sha256(package_version(archive).encode())
     recipe = Recipe.of(RECIPE, series_of(archive.name) or "0", own)
-    configs = ((config.name, config.read_text(encoding="utf-8")) for config in recipe.configs)
-    for name, text in (*configs, *((patch.name, patch.text) for patch in recipe.patches)):
+    files = ((file.name, file.read_text(encoding="utf-8")) for file in (*recipe.configs, RECIPE / COMPILER))
+    for name, text in (*files, *((patch.name, patch.text) for patch in recipe.patches)):
         digest.update(f"{name}\0{text}".encode())
     return digest.hexdigest()[:16]
 
@@ -330,7 +331,7 @@ def _build(
     output, result = scratch / "output", scratch / "result"
     output.mkdir()
     result.mkdir()
-    compiler = Path(shutil.copy(RECIPE / "cc.sh", scratch))
+    compiler = Path(shutil.copy(RECIPE / COMPILER, scratch))
     compiler.chmod(0o755)
     make = ("make", "ARCH=um", f"CC={compiler}", f"O={output}", f"-j{os.cpu_count() or 2}")
     run(*make, "tinyconfig", cwd=source)
@@ -340,8 +341,8 @@ def _build(
     config = (output / ".config").read_text()
     if refused := [line for line in recipe.options() if f"{line}\n" not in config]:
         raise KernelError(f"{archive.name} does not take these options: {', '.join(refused)}")
-    for first in ("kernel/groups.o", "net/sched/sch_drr.o")[: 1 + (MODULES in targets)]:
-        run(*make, first, cwd=source, check=False)  # emu/kernel/cc.sh compiles the headers with it
+    first = ("kernel/groups.o", "net/sched/sch_drr.o")[: 1 + (MODULES in targets)]
+    run(*make, *first, cwd=source, check=False)  # emu/kernel/cc.sh compiles the headers with them
     run(*make, *targets, cwd=source)
     if MODULES in targets:
         keep_modules(output, result, log)
