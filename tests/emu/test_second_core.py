@@ -24,9 +24,10 @@ pytestmark = pytest.mark.skipif(len(ALLOWED) < 2, reason="this process may use o
 
 @pytest.fixture(autouse=True)
 def name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Seats of this test alone, each look a decision."""
+    """Seats of this test alone, each look a decision, and programs that wait for no core."""
     monkeypatch.setattr(cores, "NAME", f"landspeed-test-{os.getpid()}-{tmp_path.name}"[:90])
     monkeypatch.setattr(second_core, "LOOK_S", 0.0)
+    monkeypatch.setattr(second_core, "_waited_s", lambda _: 0.0)  # whatever else this host does
 
 
 def seat(wish: Wish = None) -> CoreLease:
