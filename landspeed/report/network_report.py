@@ -93,7 +93,7 @@ def links_table(plan: Plan) -> Table:
             ]
         )
     header = ["", "link", "one-way delay", "line rate", "queue", "flows"]
-    note = "Two figures where the directions differ: as the link is named, and back."
+    note = "Two figures where directions differ: as the link is named, and back. Flows count where their data passes."
     return Table("Links", header, rows, note, text_columns=2)
 
 
