@@ -1,5 +1,7 @@
 """What an extra lacks is told by the doctor, and before anything long begins."""
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -51,3 +53,14 @@ def test_a_lesson_says_so_before_its_runs(
     assert main(["lesson", "window", "--out", str(tmp_path / "pages"), "--runs", str(tmp_path / "runs")]) == 2
     assert "not installed: jupytext: pip install 'landspeed[course]'" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_command_imports_pandas_for_frames_alone() -> None:
+    """Pyarrow looks for it wherever it has anything to convert; who wants a frame gets one all the same."""
+    script = (
+        "import sys; from landspeed.cli.main import main; sys.argv[1:] = []; main(); import pyarrow as pa; "
+        "import pyarrow.acero; print('pandas' in sys.modules, list(pa.table({'x': [1]}).to_pandas()['x']) == [1])"
+    )
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert said.splitlines()[-1] == "False True"
