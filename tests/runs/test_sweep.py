@@ -209,6 +209,24 @@ with workers.local_workers(4) as crew:
     assert done.stdout.split() == ["9", "2"], done.stderr
 
 
+@pytest.mark.slow
+def test_dask_s_page_is_there_when_it_is_opened() -> None:
+    """And the way to it from the top; what it imports is not imported before."""
+    program = """
+import sys
+from urllib.request import urlopen
+from landspeed.runs.sweeps.workers import local_workers
+
+with local_workers(1) as crew:
+    assert "bokeh" not in sys.modules
+    top = crew.dashboard.removesuffix("status")
+    with urlopen(crew.dashboard) as page, urlopen(top) as led:
+        print("Dask" in page.read().decode(), led.url == crew.dashboard)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.split() == ["True", "True"], done.stderr
+
+
 def test_the_interval_is_student_s() -> None:
     known = certain([9.0, 10.0, 11.0])
     assert known.mean == 10

@@ -14,6 +14,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,21 @@ class Workers:
             self._client.cancel(list(self._going.futures) if self._going else [])
 
 
+class _LateDashboard:
+    """Dask's own page, imported when somebody opens it: Bokeh takes half a second, and few look."""
+
+    def __init__(self, scheduler: Any) -> None:
+        """Stand for the page of this scheduler, among its applications."""
+        self._scheduler = scheduler
+
+    def find_handler(self, *_: Any, **__: Any) -> None:
+        """Put the page, at the first request, behind this one: there it is asked next."""
+        scheduler, self._scheduler = self._scheduler, None
+        if scheduler is not None:
+            dashboard = import_module("distributed.dashboard.scheduler")
+            dashboard.connect(scheduler.http_application, scheduler.http_server, scheduler)
+
+
 @contextlib.contextmanager
 def local_workers(jobs: int) -> Generator[Workers]:
     """Start workers for `jobs` cells at once on this computer."""
@@ -159,9 +175,11 @@ def local_workers(jobs: int) -> Generator[Workers]:
             threads_per_worker=-(-jobs // processes),
             processes=processes > 1,
             dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
             resources={MEMORY: max(0, _available_bytes() - KEEP_FREE_BYTES) // processes},
         )
+        cluster.scheduler.http_application.add_application(_LateDashboard(cluster.scheduler))
         with cluster, distributed.Client(cluster) as client:
             LOG.info("workers: %d cells at once, in %d processes of %s", jobs, processes, folder)
             port = client.scheduler_info()["services"].get("dashboard")
