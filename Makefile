@@ -11,6 +11,8 @@ AGAIN ?= 1
 WHAT ?=
 NAMES ?=
 OPTIONS ?=
+# Where Python is told to keep no bytecode, each worker would rewrite hypothesis' assertions anew.
+export PYTHONDONTWRITEBYTECODE :=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files ':!tests/scenario/map_inputs' '*.c' '*.h' '*.cc' '*.inc')
 

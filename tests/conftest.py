@@ -5,6 +5,7 @@ What several test files share is in tests/support; no test imports another one.
 
 import ctypes
 import fcntl
+import gc
 import os
 import shutil
 import signal
@@ -24,6 +25,8 @@ settings.load_profile("long" if LONG else "steady")  # before any test is read
 # pytest rewrites the assertions of 366 files: two thirds of the time in which it reads all tests, unless it may keep
 # what it made.
 sys.dont_write_bytecode = False
+os.environ["PYTHONDONTWRITEBYTECODE"] = ""  # nor in the programs of tests: a pytest of theirs takes half as long
+gc.set_threshold(200_000)  # what reading the tests makes stays: to look through it again and again is a tenth
 os.environ["LANDSPEED_WALL_TIMES"] = os.devnull  # what runs of tests take is nothing to learn from
 
 HERE = Path(__file__).resolve().parent
@@ -119,6 +122,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Without its groups pytest-xdist makes the lab and the like once for each worker: slow, and it says nothing."""
+    gc.freeze()  # no garbage is among what has been read
     if getattr(session.config.option, "loadgroup", False):
         astray = [
             item.nodeid for item in session.items if item.get_closest_marker("xdist_group") and "@" not in item.nodeid

@@ -24,7 +24,7 @@ from landspeed.cli.command_table import COMMANDS, make_parser
 from landspeed.cli.errors import BAD_INPUT, FAILED, say
 from landspeed.cli.parser import commands_of, own_words
 
-COLLECT_AFTER = 50_000
+COLLECT_AFTER = 200_000
 """New objects after which garbage is looked for: with Python's 700 it takes a tenth of the time of all imports."""
 
 FIRST_WORDS = """\

@@ -20,9 +20,9 @@ from landspeed.course.scales import make_scale, tick_text
 from landspeed.course.worksheet import controls_text, promise_text, told
 from landspeed.scenario.file.vary import load_variants
 from landspeed.worlds.registry import plan_for
+from tests.support.lessons import LESSONS
 
 ROOT = Path(__file__).resolve().parents[2]
-LESSONS = {lesson.name: lesson for lesson in all_lessons()}
 SECTIONS = ["What you will see", "Predict first", "Run", "Why", "Questions", "Change something", "By hand"]
 PROMISED = {  # the greatest residual that a lesson may allow itself: what the course promises
     ("window", "goodput"): 0.02,

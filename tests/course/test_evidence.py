@@ -13,10 +13,9 @@ from landspeed.course.comparison import LessonProgram
 from landspeed.course.exercise import ABOUT, ANSWERS, SCENARIO, TASK, exercise_of, start
 from landspeed.course.grading import GradingWork, check
 from landspeed.course.laboratory import Laboratory
-from landspeed.course.lesson import all_lessons
+from tests.support.lessons import LESSONS
 
 ADA = "Ada 1815"
-LESSONS = [lesson.name for lesson in all_lessons()]
 # lesson → the answer that is changed, what of the key is written instead, and the tests that it fails
 WRONG: dict[str, tuple[str, float, set[str]]] = {
     "delay": ("payload", 1.2, {"test_echo_is_in_time"}),

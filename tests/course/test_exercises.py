@@ -15,8 +15,9 @@ from landspeed.course.grading import AnswerMark, ExerciseGrade, check, write_gra
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import all_lessons, lesson_named
 from landspeed.runs.scenario import Scenario
+from tests.support.lessons import LESSONS
 
-EXERCISES = [lesson.name for lesson in all_lessons() if lesson.has_exercise]
+EXERCISES = [lesson.name for lesson in LESSONS.values() if lesson.has_exercise]
 QUICK = [name for name in EXERCISES if name != "fairness"]  # that one hands out the samples of a run
 ADA = "Ada 1815"
 

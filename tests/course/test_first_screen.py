@@ -12,11 +12,12 @@ from playwright.sync_api import Page, sync_playwright
 
 from landspeed.course.comparison import FigurePoint
 from landspeed.course.laboratory import Laboratory
-from landspeed.course.lesson import Lesson, all_lessons
+from landspeed.course.lesson import Lesson
 from landspeed.course.lesson_page import make_page
 from landspeed.course.worksheet import CellOutput, Worksheet
+from tests.support import lessons
 
-LESSONS = all_lessons()
+LESSONS = [*lessons.LESSONS.values()]
 
 
 class UnmeasuredWorksheet(Worksheet):

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from landspeed.course.comparison import FigurePoint
-from landspeed.course.lesson import all_lessons
 from landspeed.course.lesson_run import LessonRun
 from landspeed.course.stated_figures import NUMBER, StatedText, computed, measured, thousands
 from landspeed.course.stated_numbers import given, numbers, prose, unmade, unmade_told
 from landspeed.scenario.file.vary import load_variants
 from landspeed.worlds.registry import plan_for
+from tests.support.lessons import LESSONS
 
-LESSONS = {lesson.name: lesson for lesson in all_lessons()}
 STATED = [(name, each) for name, lesson in LESSONS.items() for each in lesson.stated]
 COMPUTED = [(name, each) for name, each in STATED if not each.key]
 

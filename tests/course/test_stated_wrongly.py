@@ -10,12 +10,11 @@ from unittest.mock import Mock
 import pyarrow as pa
 import pytest
 
-from landspeed.course.lesson import all_lessons
 from landspeed.course.lesson_run import LessonRun
 from landspeed.scenario.file.vary import load_variants
 from landspeed.worlds.registry import plan_for
+from tests.support.lessons import LESSONS
 
-LESSONS = {lesson.name: lesson for lesson in all_lessons()}
 # lesson, what it said (None: it said nothing of it), what it says, and whether that has numbers that are compared
 WRONG = (
     # 1: the baseline was paced by fq (test_stated.py: test_an_unpaced_sender_is_not_paced_by_its_queue)
