@@ -64,6 +64,10 @@ class PeriodicLoss(float):
         made.every = every
         return made
 
+    def __getnewargs__(self) -> tuple[int]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """What it is made of in another process; a float's own would be the share."""
+        return (self.every,)
+
 
 class BitErrors(float):
     """Loss by errors of bits: as a share, what an unending frame loses; `rate` is the share of bits in error."""

@@ -26,9 +26,10 @@ uint32_t Dctcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFligh
 	const bool marked = tcb->m_ecnState == TcpSocketState::ECN_ECE_RCVD &&
 			    tcb->m_congState != TcpSocketState::CA_RECOVERY &&
 			    tcb->m_congState != TcpSocketState::CA_LOSS;
-	if (marked)
-		return TcpDctcp::GetSsThresh(tcb, bytesInFlight);
-	return std::max(tcb->m_cWnd.Get() / 2, 2 * tcb->m_segmentSize);
+	const uint32_t left =
+	    marked ? TcpDctcp::GetSsThresh(tcb, bytesInFlight) : tcb->m_cWnd.Get() / 2;
+	// Of one segment the acknowledgment is delayed, and a flow among many would stand.
+	return std::max(left, 2 * tcb->m_segmentSize);
 }
 
 // Below a hundred segments, as Reno does.

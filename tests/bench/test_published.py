@@ -16,6 +16,7 @@ from tests.bench.published.running import Choice, run
 SOURCES = {each.name: each for each in sources()}
 ONLY_EMULATED = {"simult_flows", "rcvbuf_growth"}  # MPTCP; kernels
 HANDFUL = {
+    "dctcp": ("2-senders-K20-goodput", "2-senders-K20-queue"),
     "imc23_bbr": ("cubic-50M-100ms-100kb", "bbr-20M-10ms-100kb"),
     "rfc9438": ("reno-1e-3-10ms", "cubic-1e-4-10ms"),
     "stated_windows": ("nusspli-128KiB-91ms",),
@@ -24,7 +25,7 @@ HANDFUL = {
 
 def found_of(values: tuple[float, ...], cell: Cell) -> Found:
     """As if these were measured."""
-    return Found(replace(SOURCES["rfc9438"], cells=[cell]), "emu", cell, values)
+    return Found(replace(SOURCES["rfc9438"], cells=[cell], worlds=("emu",)), "emu", cell, values)
 
 
 @pytest.mark.guest
@@ -46,7 +47,8 @@ def test_each_source_has_a_path_and_a_choice(tmp_path: Path, source: Source) -> 
     """Names of cells are unique; the first and the last are scenarios without a problem; some are quick."""
     assert len({cell.name for cell in source.cells}) == len(source.cells)
     assert any(cell.quick for cell in source.cells)
-    ends = Choice(source, [source.cells[0], source.cells[-1]], 1)
+    asked = Choice.of(source, quick=False).in_world("sim").cells
+    ends = Choice(source, [asked[0], asked[-1]], 1)
     if source.name not in ONLY_EMULATED:
         plan_grid(ends.write_scenario(tmp_path), [], make_world("sim"))
 
@@ -56,6 +58,16 @@ def test_two_figures_of_one_run_are_one_case(tmp_path: Path) -> None:
     assert [cell.name for cell in choice.cells] == ["20ms-10-flows", "20ms-10-flows-jain"]
     cases = yaml.safe_load(choice.write_scenario(tmp_path).read_text(encoding="utf-8"))["vary"]["cases"]
     assert cases == {"20ms-10-flows": choice.cells[1].changes}
+
+
+def test_a_cell_is_run_in_its_worlds_alone() -> None:
+    choice = Choice.of(SOURCES["rfc9438"], quick=False).matching("1e-6")
+    assert choice.in_world("emu") == choice and choice.in_world("sim").cells == []
+
+
+def test_a_world_may_have_a_cause_of_its_own() -> None:
+    cell = Cell("one", {}, published=100, spread=1, allowed=2, cause="here", causes={"sim": "there"})
+    assert [Found(SOURCES["rfc9438"], world, cell, (9,)).cause for world in ("emu", "sim")] == ["here", "there"]
 
 
 def test_a_cell_is_within_by_its_nearest_seed_or_between_two() -> None:

@@ -225,6 +225,13 @@ def test_red_s_weight_is_what_linux_can_keep(tmp_path: Path) -> None:
         assert parameters and parameters.weight_log == weight_log, (queue, red)
 
 
+def test_instant_thresholds_are_of_the_queue_itself(tmp_path: Path) -> None:
+    """Its average has the weight 1, so it is the queue."""
+    red = "path.1.discipline={red: {min: 30280 B, max: 30281 B, probability: 100 %, instant: true}}"
+    parameters = plan_with(tmp_path, overrides=("path.1.queue=700 kB", red)).links[1].forward.parameters
+    assert parameters == QueueParameters(ecn=True, probability=1, weight_log=0, min_bytes=30_280, max_bytes=30_281)
+
+
 @pytest.mark.parametrize(
     ("said", "parameters"),
     [

@@ -1,10 +1,12 @@
 """Losses by count: each N-th packet, in both worlds; and what is refused."""
 
 import itertools
+import pickle
 from pathlib import Path
 
 import pytest
 
+from landspeed.base.loss_units import BitErrors, PeriodicLoss
 from landspeed.results.samples_reader import Samples
 from landspeed.scenario.file.load import load_scenario
 from landspeed.worlds.emu.guest.shaping.encode_netem import impairments, words
@@ -91,6 +93,12 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_count_is_refused_where_it_stands(tmp_path: Path, case: str) -> None:
     check_link_refused(tmp_path, *BAD[case])
+
+
+def test_another_process_has_the_same_loss() -> None:
+    """A sweep's cells run in others: as a float alone, the share of a period would be taken for a period there."""
+    loss, errors = pickle.loads(pickle.dumps((PeriodicLoss(EVERY), BitErrors(1e-9))))
+    assert (float(loss), loss.every, float(errors), errors.rate) == (0.01, EVERY, 1, 1e-9)
 
 
 def test_super_packets_cannot_be_counted(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ TESTS = [
     ("bbr", "bbr-has-room-for-bursts", True),
     ("bbr", "rate-of-pairs", True),
     ("controls", "dctcp-at-a-loss", True),
+    ("controls", "dctcp-least", True),
     ("controls", "new-reno-growth", True),
     ("controls", "scalable-growth", True),
     ("controls", "scalable-at-a-loss", True),

@@ -46,6 +46,10 @@ class Red(Parameters):
         ph.RED_MAX_PROBABILITY, description="Probability of a drop just below `max`; default 2 %"
     )
     ecn: bool = Field(True, description=ECN + "; default true")
+    instant: bool = Field(
+        False,
+        description="true: thresholds are of the queue itself, as DCTCP has it, not of its average; default false",
+    )
 
 
 class Codel(Parameters):
@@ -199,7 +203,7 @@ def resolve(discipline: Discipline | None, queue_bytes: int) -> tuple[Discipline
     if discipline.kind == "red":
         least, most = ph.red_thresholds_bytes(queue_bytes)
         said = {"min_bytes": least, "max_bytes": most} | said
-        said["weight_log"] = ph.red_weight_log(said["max_bytes"])
+        said["weight_log"] = 0 if said.pop("instant") else ph.red_weight_log(said["max_bytes"])
     return discipline.kind, QueueParameters(**said)
 
 

@@ -64,6 +64,16 @@ void DctcpAtALoss()
 		   WINDOW_SEGMENTS / 2);
 }
 
+// Among many flows everything is marked: two segments stay (Linux's dctcp_ssthresh), as at a loss.
+void DctcpLeast()
+{
+	auto state = FullWindow();
+	auto dctcp = CreateObject<Dctcp>();
+	state->m_ecnState = TcpSocketState::ECN_ECE_RCVD;
+	state->m_cWnd = 2 * MSS;
+	CheckEqual("of two segments", dctcp->GetSsThresh(state, state->m_cWnd) / MSS, 2);
+}
+
 // Each segment of a window is acknowledged once: so many segments more.
 double GrowthOfARound(const Ptr<TcpCongestionOps> &control)
 {
@@ -308,6 +318,7 @@ int main(int argc, char **argv)
 {
 	return RunTest(argc, argv,
 		       {{"dctcp-at-a-loss", DctcpAtALoss},
+			{"dctcp-least", DctcpLeast},
 			{"new-reno-growth", NewRenoGrowth},
 			{"scalable-growth", ScalableGrowth},
 			{"scalable-at-a-loss", ScalableAtALoss},

@@ -22,6 +22,7 @@ from tests.bench.published.page import PAGE, kept, write_page
 from tests.bench.published.running import Choice, known, run
 
 TELL_EVERY_S = 30.0
+LEAST_TOLD_MINUTES = 0.1
 
 
 def main() -> int:
@@ -41,16 +42,24 @@ def main() -> int:
         worlds = tuple(world for world in source.worlds if parsed.world in {None, world})
         choice = Choice.of(replace(source, worlds=worlds), quick=parsed.quick).matching(parsed.match)
         build_kernels(choice)
+        before = processor_minutes()
         found = run(choice, tell=Progress(source.name))
-        lacking += len(choice.cells) * len(worlds) - len(found)
+        if (took := processor_minutes() - before) >= LEAST_TOLD_MINUTES:
+            print(f"{source.name}: {took:.1f} minutes of processors", flush=True)
+        lacking += sum(len(choice.in_world(world).cells) for world in worlds) - len(found)
     outside = write_page([each for source in all_sources for each in known(source)])
     found = kept(PAGE)
     for each in outside:
         print(f"{each.source.name} {each.cell.name} ({each.world}): {each.mean:.4g}, published {each.cell.published:g}")
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    took = f"{(used.ru_utime + used.ru_stime) / 60:.1f} minutes of processors"
+    took = f"{processor_minutes():.1f} minutes of processors"
     print(f"{len(found) - len(outside)} of {len(found)} cells within; {lacking} could not be run; {took}")
     return 1 if lacking else 0
+
+
+def processor_minutes() -> float:
+    """What the runs that have ended took of all processors together."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) / 60
 
 
 def build_kernels(choice: Choice) -> None:

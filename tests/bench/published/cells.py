@@ -29,6 +29,8 @@ class Cell:
         quick: one of those that `QUICK=1` runs.
         cause: why it may be outside, where that is known.
         of: the cell whose run it is another figure of, with the same changes; of its own run if none is said.
+        worlds: those of its source's in which it is asked, where it is not in all.
+        causes: by world, where it is another one there.
     """
 
     name: str
@@ -39,11 +41,17 @@ class Cell:
     quick: bool = False
     cause: str = ""
     of: str = ""
+    worlds: tuple[str, ...] = ()
+    causes: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def case(self) -> str:
         """Of the sweep: the run whose figure it is."""
         return self.of or self.name
+
+    def asked_in(self, world: str) -> bool:
+        """Whether it is, of its source's worlds, in this one."""
+        return not self.worlds or world in self.worlds
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,11 @@ class Source:
         """The constant part of its path."""
         return HERE / self.name / "scenario.yaml"
 
+    @property
+    def asked(self) -> list[tuple[str, Cell]]:
+        """Each of its worlds with each cell that is asked there."""
+        return [(world, cell) for world in self.worlds for cell in self.cells if cell.asked_in(world)]
+
 
 @dataclass(frozen=True)
 class Found:
@@ -107,6 +120,11 @@ class Found:
     def off(self) -> float:
         """The mean's distance from the published figure, as a share of it."""
         return self.mean / self.cell.published - 1
+
+    @property
+    def cause(self) -> str:
+        """Why it may be outside, where that is known."""
+        return self.cell.causes.get(self.world, self.cell.cause)
 
     @property
     def ok(self) -> bool:

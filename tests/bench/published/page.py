@@ -26,7 +26,7 @@ make published           # all cells; what is known already is not run again
 - A row stays as it was until its cell is run again: a machine need not have run all of them.
 - Not asked: picoquic's satellite tests (the one package that has picoquic, aiopquic, needs a newer Python than Debian
   12's); times of recovery (their slides were searched for twice, and are in no archive reached here; the command
-  `python tests/bench/sim/bench_sim.py recovery` holds the same against the formula); DualPI2; and what the column
+  `python tests/bench/sim/bench_sim.py recovery` holds the same against the formula); and what the column
   "cells asked" leaves out.
 - Where a cause is "their own commands", the script `their_commands.py` beside the source's figures runs them.
 - Each source is a folder in `tests/bench/published/`: figures, where they were read, path, rule.
@@ -44,13 +44,11 @@ def write_page(found: Sequence[Found], page: Path = PAGE) -> list[Found]:
     """Write the page and its picture, with the rows of what is not known anew as they were; return what is outside."""
     fresh = {(each.source.name, each.world, each.cell.name): each for each in found}
     before = {(each.source.name, each.world, each.cell.name): each for each in kept(page)} | fresh
-    order = [
-        (source.name, world, cell.name) for source in sources() for world in source.worlds for cell in source.cells
-    ]
+    order = [(source.name, world, cell.name) for source in sources() for world, cell in source.asked]
     found = [before[key] for key in dict.fromkeys([*order, *fresh]) if key in before]
     outside = sorted((each for each in found if not each.ok), key=lambda each: -abs(each.off))
     by_source = [list(group) for _, group in groupby(found, lambda each: each.source.name)]
-    causes = list(dict.fromkeys(each.cell.cause for each in outside))
+    causes = list(dict.fromkeys(each.cause for each in outside))
     lines = (
         HEAD + "## Outside\n",
         *_outside(outside, causes),
@@ -89,14 +87,14 @@ def _outside(found: Sequence[Found], causes: Sequence[str]) -> Iterator[str]:
     for number, cause in enumerate(causes, start=1):
         yield f"(cause-{number})=\n**{number}.** {cause[:1].upper() + cause[1:] or 'Not known'}.\n"
         yield TABLE_OF_A_CAUSE
-        yield from (f"| {each.source.name}, {_row(each)} |" for each in found if each.cell.cause == cause)
+        yield from (f"| {each.source.name}, {_row(each)} |" for each in found if each.cause == cause)
         yield ""
 
 
 def _summary(by_source: Sequence[Sequence[Found]]) -> Iterator[str]:
     yield "| source | figure | cells asked | within |\n|---|---|---:|---:|"
     for group in by_source:
-        source, asked = group[0].source, len(group[0].source.cells) * len(group[0].source.worlds)
+        source, asked = group[0].source, len(group[0].source.asked)
         within = sum(each.ok for each in group)
         name = f"[{source.title}](#{source.name.replace('_', '-')})"
         yield f"| {name} | {source.figure} | {len(group)} of {asked} | {within} ({within / len(group):.0%}) |"
@@ -112,7 +110,7 @@ def _source(group: Sequence[Found], causes: Sequence[str]) -> Iterator[str]:
     yield f"- Read: {source.read}.\n- Compared: {source.figure}, {source.unit}.\n- Rule: {source.rule}.\n"
     yield TABLE
     for each in group:
-        number = 0 if each.ok else causes.index(each.cell.cause) + 1
+        number = 0 if each.ok else causes.index(each.cause) + 1
         yield f"| {_row(each)} | {f'**outside** ([{number}](#cause-{number}))' if number else 'within'} |"
     yield ""
 

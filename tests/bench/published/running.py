@@ -39,6 +39,10 @@ class Choice:
         """Those whose names contain a text."""
         return replace(self, cells=[cell for cell in self.cells if text in cell.name])
 
+    def in_world(self, world: str) -> Choice:
+        """Those that are asked there."""
+        return replace(self, cells=[cell for cell in self.cells if cell.asked_in(world)])
+
     def write_scenario(self, folder: Path) -> Path:
         """Write the source's scenario with a case for each cell."""
         content: dict[str, Any] = yaml.safe_load(self.source.scenario.read_text(encoding="utf-8"))
@@ -70,6 +74,7 @@ def _has_kernel(name: object) -> bool:
 
 
 def _figures(choice: Choice, world: str, folder: Path, tell: Callable[[State], None] | None = None) -> list[Found]:
+    choice = choice.in_world(world)
     if not choice.cells:
         return []
     grid = plan_grid(choice.write_scenario(folder), [], make_world(world))

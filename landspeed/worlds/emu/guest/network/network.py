@@ -56,7 +56,7 @@ class Network:
         self._netlink = [nl.Netlink(node) for node in self.nodes]
         self._index: dict[tuple[int, str], int] = {}
         self._counts = [LOOPBACK] * len(self.nodes)  # of interfaces
-        set_host_wide_limits()
+        set_host_wide_limits(dctcp=any(has_dctcp(plan, node) for node in plan.nodes))
         for position, node in enumerate(self.nodes):
             self._set_sysctls(position, node)
         for link in plan.links:
@@ -252,6 +252,9 @@ def node_sysctls(plan: Plan, node: Node) -> dict[str, object]:
             "net.ipv4.tcp_slow_start_after_idle": 0,
             "net.ipv4.tcp_ecn": ecn_setting(plan, node),
         }
+        if has_dctcp(plan, node):
+            # Its SYN is marked, which Linux answers only where it listens with DCTCP; and the receiver tells each mark.
+            settings["net.ipv4.tcp_congestion_control"] = "dctcp"
         if waits_long(plan):
             settings |= {"net.ipv4.tcp_syn_retries": MANY_RETRIES, "net.ipv4.tcp_synack_retries": MANY_RETRIES}
     return settings
@@ -270,9 +273,16 @@ def ecn_setting(plan: Plan, node: Node) -> int:
     return 1 if any(transfer.ecn for transfer in asked) else 2
 
 
-def set_host_wide_limits() -> None:
-    """Sysctls that no namespace has of its own."""
-    for name, value in HOST_WIDE_SYSCTLS.items():
+def has_dctcp(plan: Plan, node: Node) -> bool:
+    """Return whether a host is an end of a flow with DCTCP, which both ends must have (RFC 8257)."""
+    asked = [flow.transfer for flow in plan.flows if node.name in (flow.source, flow.target)]
+    return any("dctcp" in (each.congestion_controls or [each.congestion_control]) for each in asked)
+
+
+def set_host_wide_limits(*, dctcp: bool) -> None:
+    """Sysctls that no namespace has of its own; only what is allowed here may be a namespace's own control."""
+    allowed = {"net.ipv4.tcp_allowed_congestion_control": "reno cubic dctcp"} if dctcp else {}
+    for name, value in (HOST_WIDE_SYSCTLS | allowed).items():
         with open("/proc/sys/" + name.replace(".", "/"), "w") as handle:  # noqa: PTH123
             handle.write(str(value))
 

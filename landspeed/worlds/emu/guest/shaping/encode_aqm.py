@@ -46,7 +46,7 @@ def _red(options: dict[str, Any]) -> bytes:
         TC_RED_ECN if options["ecn"] else 0,
     )
     said = attribute(RED_PARMS, parameters) + attribute(RED_STAB, table)
-    return said + attribute(RED_MAX_P, round(options["probability"] * 2**32))
+    return said + attribute(RED_MAX_P, min(round(options["probability"] * 2**32), UINT32_MAX))
 
 
 def red_idle_table(weight_log: int, packet_us: float) -> tuple[int, bytes]:
