@@ -56,7 +56,10 @@ class _NodeNamespace:
 
 
 def change_link(module: Any) -> None:
-    """Give each link without parameters of a queue discipline a line."""
+    """Give each link without parameters of a queue discipline a line, and delete no interface that is gone.
+
+    Of a link's two ends, the second one goes with the first. Mininet begins a program for each.
+    """
     made = module.Link.__init__
 
     @functools.wraps(made)
@@ -65,7 +68,30 @@ def change_link(module: Any) -> None:
         for interface in (self.intf1, self.intf2):
             _give_line(interface)
 
-    module.Link.__init__ = make
+    deletes = module.Intf.delete
+
+    @functools.wraps(deletes)
+    def delete(self: Any) -> None:
+        if _is_there(self):
+            deletes(self)
+        else:
+            self.node.delIntf(self)
+            self.link = None
+
+    module.Link.__init__, module.Intf.delete = make, delete
+
+
+def _is_there(interface: Any) -> bool:
+    """Whether its node has it; True where the node's shell has ended, of which Mininet tells."""
+    try:
+        with beside.inside_node(interface.node):
+            try:
+                socket.if_nametoindex(interface.name)
+            except OSError:
+                return False
+            return True
+    except OSError:
+        return True
 
 
 def _give_line(interface: Any) -> None:
