@@ -7,9 +7,11 @@
 // poll has told which have something, and take each message by three calls. Here accept, recv,
 // recvmsg and read answer EAGAIN by themselves if this thread's last poll asked for input of that
 // descriptor and found none; what has come since is told by the next poll, which returns at once.
-// recv takes all that waits and keeps what was not asked for, of which poll tells like of what
-// waits. And what does not change in a guest where computing takes no time is asked once:
-// processors, and the processor time of a thread.
+// recv and recvmsg take all that waits and keep what was not asked for, of which poll tells like of
+// what waits. A poll of one descriptor is a question aside, after which the others' answers still
+// hold, a few times in a row; one that neither asks nor waits is none. And what does not change in
+// a guest where computing takes no time is asked once: processors, and the processor time of a
+// thread.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,19 +27,37 @@
 #include <unistd.h>
 
 enum { DESCRIPTORS = 4096, AHEAD_BYTES = 16384, ANSWERED = 3 }; // those beyond are always asked
-enum kind { UNKNOWN, BLOCKS, NEVER_BLOCKS, STREAM };            // a STREAM never blocks either
+enum {
+	MESSAGES = 16,
+	BESIDE_BYTES = 64,
+	MESSAGE_BYTES = 66560
+};                                                   // a packet, and what is told of it
+enum kind { UNKNOWN, BLOCKS, NEVER_BLOCKS, STREAM }; // a STREAM never blocks either
 
 struct ahead {
 	size_t begin, end; // what of the data was not yet asked for
 	char data[AHEAD_BYTES];
 };
 
+struct messages {                // of netlink
+	unsigned int begin, end; // those that were not yet asked for
+	struct {
+		unsigned int bytes, beside_bytes;
+		int flags;
+		char beside[BESIDE_BYTES], data[MESSAGE_BYTES];
+	} each[MESSAGES];
+};
+
 static _Atomic uint64_t polls;              // made so far, by all threads
 static _Thread_local uint64_t last_poll;    // the number of this thread's last one; 0: none
 static _Thread_local unsigned int answered; // polls since then that were not made
+static _Thread_local unsigned int asides;   // polls of one descriptor since then
 static _Atomic uint64_t empty[DESCRIPTORS]; // number of the last poll after which it had no input
 static _Atomic enum kind kinds[DESCRIPTORS];
 static _Atomic(struct ahead *) aheads[DESCRIPTORS];
+static _Atomic uint64_t told[DESCRIPTORS]; // number of the last poll which told that it had input
+static _Atomic(struct messages *) queues[DESCRIPTORS];
+static _Atomic enum { UNASKED, NETLINK, OTHER } families[DESCRIPTORS];
 
 static bool is_known(int descriptor)
 {
@@ -87,6 +107,82 @@ static struct ahead *ahead_of(int descriptor)
 	return ahead && ahead->begin < ahead->end ? ahead : NULL;
 }
 
+static struct messages *queue_of(int descriptor)
+{
+	struct messages *queue = is_known(descriptor) ? queues[descriptor] : NULL;
+
+	return queue && queue->begin < queue->end ? queue : NULL;
+}
+
+static bool is_netlink(int descriptor)
+{
+	if (families[descriptor] == UNASKED) {
+		int domain = 0;
+		socklen_t size = sizeof(domain);
+
+		families[descriptor] =
+		    getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
+			    domain == AF_NETLINK
+			? NETLINK
+			: OTHER;
+	}
+	return families[descriptor] == NETLINK;
+}
+
+static ssize_t take_message(struct messages *queue, struct msghdr *message)
+{
+	unsigned int at = queue->begin++;
+	size_t taken = 0;
+
+	for (size_t i = 0; i < message->msg_iovlen; i++) {
+		struct iovec *part = &message->msg_iov[i];
+		size_t size = queue->each[at].bytes - taken;
+
+		if (size > part->iov_len)
+			size = part->iov_len;
+		memcpy(part->iov_base, queue->each[at].data + taken, size);
+		taken += size;
+	}
+	message->msg_flags = queue->each[at].flags;
+	if (taken < queue->each[at].bytes)
+		message->msg_flags |= MSG_TRUNC;
+	if (message->msg_controllen > queue->each[at].beside_bytes)
+		message->msg_controllen = queue->each[at].beside_bytes;
+	if (message->msg_controllen)
+		memcpy(message->msg_control, queue->each[at].beside, message->msg_controllen);
+	return (ssize_t)taken;
+}
+
+// Take what was asked for, and what waits behind it.
+static ssize_t receive_messages(int descriptor, struct messages *queue, struct msghdr *message)
+{
+	struct mmsghdr all[1 + MESSAGES] = {{.msg_hdr = *message}};
+	struct iovec parts[MESSAGES];
+	int found;
+
+	for (int i = 0; i < MESSAGES; i++) {
+		parts[i] = (struct iovec){queue->each[i].data, MESSAGE_BYTES};
+		all[1 + i].msg_hdr = (struct msghdr){.msg_iov = &parts[i],
+						     .msg_iovlen = 1,
+						     .msg_control = queue->each[i].beside,
+						     .msg_controllen = BESIDE_BYTES};
+	}
+	found = (int)syscall(SYS_recvmmsg, descriptor, all, 1 + MESSAGES, MSG_DONTWAIT, NULL);
+	if (found <= 0)
+		return noted(descriptor, found);
+	*message = all[0].msg_hdr;
+	queue->begin = 0;
+	queue->end = (unsigned int)found - 1;
+	for (int i = 0; i < found - 1; i++) {
+		queue->each[i].bytes = all[1 + i].msg_len;
+		queue->each[i].beside_bytes = (unsigned int)all[1 + i].msg_hdr.msg_controllen;
+		queue->each[i].flags = all[1 + i].msg_hdr.msg_flags;
+	}
+	if (found <= MESSAGES)
+		empty[descriptor] = last_poll;
+	return (ssize_t)all[0].msg_len;
+}
+
 static ssize_t take(struct ahead *ahead, void *data, size_t size)
 {
 	size_t left = ahead->end - ahead->begin;
@@ -101,32 +197,40 @@ static ssize_t take(struct ahead *ahead, void *data, size_t size)
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): libc's names are reserved ones
 int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms)
 {
+	bool kept = false;
+	bool asks = count == 1 || answered > 0; // many may be told that nothing has come, once
 	int found;
 
 	for (nfds_t i = 0; i < count; i++) {
 		struct pollfd *each = &descriptors[i];
 
-		if (count == 1 && timeout_ms == 0 && each->events == POLLIN &&
-		    is_empty(each->fd, MSG_DONTWAIT) && ++answered <= ANSWERED) {
-			each->revents = 0;
-			return 0;
-		}
-		if (each->events & POLLIN && ahead_of(each->fd))
-			timeout_ms = 0;
+		kept =
+		    kept || (each->events & POLLIN && (ahead_of(each->fd) || queue_of(each->fd)));
+		if (count == 1)
+			asks = answered == ANSWERED || !is_empty(each->fd, MSG_DONTWAIT);
+		asks = asks || each->events != POLLIN;
+		each->revents = 0;
 	}
-	found = (int)syscall(SYS_poll, descriptors, count, timeout_ms);
-	last_poll = ++polls;
-	answered = 0;
+	if (timeout_ms == 0 && !kept && !asks && last_poll) {
+		answered++;
+		return 0;
+	}
+	found = (int)syscall(SYS_poll, descriptors, count, kept ? 0 : timeout_ms);
+	answered = timeout_ms == 0; // what was just asked without waiting is asked again
+	asides = count == 1 && last_poll && asides < ANSWERED ? asides + 1 : 0;
+	if (!asides)
+		last_poll = ++polls;
 	for (nfds_t i = 0; found >= 0 && i < count; i++) {
 		struct pollfd *each = &descriptors[i];
 
 		if ((each->events & POLLIN) == 0 || !is_known(each->fd))
 			continue;
-		if (ahead_of(each->fd)) {
+		if (ahead_of(each->fd) || queue_of(each->fd)) {
 			found += each->revents == 0;
 			each->revents |= POLLIN;
-		} else if (each->revents == 0) {
-			empty[each->fd] = last_poll;
+		} else {
+			empty[each->fd] = each->revents ? 0 : last_poll;
+			told[each->fd] = each->revents ? last_poll : 0;
 		}
 	}
 	return found;
@@ -171,9 +275,22 @@ ssize_t recv(int descriptor, void *data, size_t size, int flags)
 
 ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
 {
-	return is_empty(descriptor, flags)
-		   ? -1
-		   : noted(descriptor, syscall(SYS_recvmsg, descriptor, message, flags));
+	struct messages *queue = queue_of(descriptor);
+
+	if (queue)
+		return take_message(queue, message);
+	if (is_empty(descriptor, flags))
+		return -1;
+	if (flags == MSG_DONTWAIT && is_known(descriptor) && last_poll &&
+	    told[descriptor] == last_poll && !message->msg_name &&
+	    message->msg_controllen <= BESIDE_BYTES && is_netlink(descriptor)) {
+		queue = queues[descriptor];
+		if (!queue)
+			queues[descriptor] = queue = calloc(1, sizeof(*queue));
+		if (queue)
+			return receive_messages(descriptor, queue, message);
+	}
+	return noted(descriptor, syscall(SYS_recvmsg, descriptor, message, flags));
 }
 
 ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
@@ -198,7 +315,9 @@ int close(int descriptor)
 {
 	if (is_known(descriptor)) { // the next one of that number is another one
 		free(atomic_exchange(&aheads[descriptor], NULL));
-		empty[descriptor] = 0;
+		free(atomic_exchange(&queues[descriptor], NULL));
+		empty[descriptor] = told[descriptor] = 0;
+		families[descriptor] = UNASKED;
 		kinds[descriptor] = UNKNOWN;
 	}
 	return (int)syscall(SYS_close, descriptor);

@@ -127,7 +127,7 @@ def test_a_core_where_programs_wait_is_left_and_tried_later_each_time(
         taken_at: list[float] = []
         while len(taken_at) < 5:
             now[0] += 1.0
-            waited[0] += 0.09 if len(taken_at) == 1 and second.core is not None and now[0] < 5 else 0.11
+            waited[0] += 0.24 if len(taken_at) == 1 and second.core is not None and now[0] < 5 else 0.26
             before = second.core
             second.look()
             if before is None and second.core is not None:

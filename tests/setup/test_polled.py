@@ -110,6 +110,42 @@ ask = (20).to_bytes(4, "little") + b"\\x12\\0\\1\\3" + bytes(12)  # RTM_GETLINK,
 netlink.sendmsg([ask])
 assert len(netlink.recvmsg(65536)[0]) > 20
 """,
+    "netlink's messages are all taken at once, and poll tells of the rest": """
+class Part(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+class Message(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_void_p), ("name_size", ctypes.c_uint), ("parts", ctypes.POINTER(Part)),
+                ("count", ctypes.c_size_t), ("beside", ctypes.c_void_p), ("beside_size", ctypes.c_size_t),
+                ("flags", ctypes.c_int)]
+def take(first, second):
+    data = ctypes.create_string_buffer(first + second)
+    parts = (Part * 2)(Part(ctypes.addressof(data), first), Part(ctypes.addressof(data) + first, second))
+    message = Message(None, 0, parts, 2, None, 0, 0)
+    got = libc.recvmsg(netlink.fileno(), ctypes.byref(message), socket.MSG_DONTWAIT)
+    return (ctypes.get_errno(), 0) if got < 0 else (data.raw[8:12], bool(message.flags & socket.MSG_TRUNC))
+netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+netlink.bind((0, 0))
+for number in (b"one.", b"two.", b"tres"):  # RTM_GETLINK of the first interface
+    netlink.sendmsg([(32).to_bytes(4, "little") + b"\\x12\\0\\1\\0" + number + bytes(8) + b"\\1" + bytes(11)])
+assert poll(netlink, near, wait_ms=1000) == [netlink.fileno()] and take(20, 60_000) == (b"one.", False)
+assert select.select([netlink], [], [], 0)[0] == []  # which does not come by the library: nothing waits
+assert poll(netlink, near, wait_ms=60_000) == [netlink.fileno()] and take(20, 4) == (b"two.", True)
+assert take(20, 60_000) == (b"tres", False) and take(20, 60_000) == (errno.EAGAIN, 0)
+assert poll(netlink, near) == [] and take(20, 60_000) == (errno.EAGAIN, 0)
+""",
+    "a question aside leaves what poll has told of others": """
+third, third_far = pair()
+assert poll(near, other) == []
+far.sendall(b"1")
+assert [(poll(third), is_empty(near.recv, 1)) for _ in range(4)] == [([], True)] * 3 + [([], False)]
+third_far.sendall(b"1")
+assert poll(near, other) == [] and poll(third) == [third.fileno()] and third.recv(1) == b"1"
+""",
+    "who does not wait is told once that nothing has come": """
+assert poll(near, other) == []
+far.sendall(b"1")
+assert [poll(near, other, wait_ms=0) for _ in range(3)] == [[], [near.fileno()], [near.fileno()]]
+""",
     "who asks whether it is so still is told at last": """
 assert poll(near, other) == []
 far.sendall(b"1")

@@ -8,6 +8,7 @@ it has a line, at both ends. Its queue discipline has the handle fffe:, and give
 from __future__ import annotations
 
 import functools
+import json
 import os
 import socket
 import sys
@@ -29,6 +30,10 @@ LISTENS_S = 1.0  # within which a controller listens, or does not at all
 CONNECTS_S = 0.1
 # Open vSwitch tells only each 5 s whether a controller is connected. Mininet asks by two programs a switch.
 TOLD_EACH_S, MININET_ASKS_EACH_S = 5.0, 0.5
+SAME_S = 0.1  # within which its answer of all switches is the same
+ASK_OPEN_VSWITCH = (
+    "ovs-vsctl -f json --columns=name,controller list Bridge -- --columns=_uuid,is_connected list Controller"
+)
 # In which a program in the background (`h1.cmd("python3 -m http.server &")`) begins, before the next command does: it
 # computes in no time, but each file that Python looks for in vain takes 1 µs.
 BEGINS_S, OPENS_S = 0.02, 0.002  # of `popen`, which scripts call many times a second to look at something
@@ -51,7 +56,10 @@ class _NodeNamespace:
 
 
 def change_link(module: Any) -> None:
-    """Give each link without parameters of a queue discipline a line."""
+    """Give each link without parameters of a queue discipline a line, and delete no interface that is gone.
+
+    Of a link's two ends, the second one goes with the first. Mininet begins a program for each.
+    """
     made = module.Link.__init__
 
     @functools.wraps(made)
@@ -60,7 +68,30 @@ def change_link(module: Any) -> None:
         for interface in (self.intf1, self.intf2):
             _give_line(interface)
 
-    module.Link.__init__ = make
+    deletes = module.Intf.delete
+
+    @functools.wraps(deletes)
+    def delete(self: Any) -> None:
+        if _is_there(self):
+            deletes(self)
+        else:
+            self.node.delIntf(self)
+            self.link = None
+
+    module.Link.__init__, module.Intf.delete = make, delete
+
+
+def _is_there(interface: Any) -> bool:
+    """Whether its node has it; True where the node's shell has ended, of which Mininet tells."""
+    try:
+        with beside.inside_node(interface.node):
+            try:
+                socket.if_nametoindex(interface.name)
+            except OSError:
+                return False
+            return True
+    except OSError:
+        return True
 
 
 def _give_line(interface: Any) -> None:
@@ -185,8 +216,23 @@ def change_node(module: Any) -> None:
 
 
 def _change_open_vswitch(switch: Any) -> None:
-    """Give its ports their lines again: it takes every queue discipline from an interface that becomes a port."""
+    """Give its ports their lines again: it takes every queue discipline from an interface that becomes a port.
+
+    And ask once whether they are connected: Mininet begins two programs for each switch.
+    """
     reapplies, starts = switch.TCReapply, switch.batchStartup.__func__
+    told: dict[str, bool] = {}
+    told_at = -SAME_S
+
+    def connected(self: Any) -> bool:
+        nonlocal told_at
+        if time.monotonic() >= told_at + SAME_S or self.name not in told:
+            told.clear()
+            told.update(connected_bridges(self.cmd(ASK_OPEN_VSWITCH)))
+            told_at = time.monotonic()
+        return told.get(self.name, False) or self.failMode == "standalone"
+
+    switch.connected = connected
 
     def reapply(interface: Any) -> None:
         reapplies(interface)
@@ -200,6 +246,16 @@ def _change_open_vswitch(switch: Any) -> None:
         return started
 
     switch.TCReapply, switch.batchStartup = staticmethod(reapply), classmethod(start_all)
+
+
+def connected_bridges(told: str) -> dict[str, bool]:
+    """Whether each bridge is connected to one of its controllers, of what `ASK_OPEN_VSWITCH` prints."""
+    tables = [json.loads(line)["data"] for line in told.splitlines() if line.startswith("{")]
+    if len(tables) != 2:  # it has told what is wrong
+        return {}
+    connected = {uuid for (_, uuid), is_connected in tables[1] if is_connected}
+    bridges = {name: value[1] if value[0] == "set" else [value] for name, value in tables[0]}
+    return {name: any(uuid in connected for _, uuid in those) for name, those in bridges.items()}
 
 
 def _tcp_sockets(node: Any) -> str:
@@ -232,6 +288,16 @@ def change_net(module: Any) -> None:
         tell_of(self)
         return result
 
+    def delete_before(link: Any, words: str) -> None:
+        """Delete bridges before the first link: Open vSwitch looks at all that it has each time that a link goes."""
+        stops = link.stop
+
+        def stop_link() -> None:
+            module.quietRun(words)
+            stops()
+
+        link.stop = stop_link
+
     waits = module.Mininet.waitConnected
 
     @functools.wraps(waits)
@@ -251,6 +317,9 @@ def change_net(module: Any) -> None:
     @functools.wraps(stopped)
     def stop(self: Any) -> None:
         end_watching(self)
+        bridges = [str(switch) for switch in self.switches if hasattr(switch, "controllerUUIDs")]
+        if bridges and self.links:
+            delete_before(self.links[0], "ovs-vsctl " + " -- ".join(f"--if-exists del-br {each}" for each in bridges))
         stopped(self)
 
     module.Mininet.start, module.Mininet.stop = start, stop
