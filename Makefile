@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files ':!tests/scenario/map_inputs' '*.c' '*.h' '*.cc' '*.inc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel image rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-readers fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel image rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-readers fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start kernel-trace truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -101,6 +101,9 @@ bench: setup  ## measure the figures that the project promises
 
 profile: setup  ## profile the wall time of a guest by perf (OPTIONS=--every-hop: every router passed; package linux-perf)
 	@$(PYTHON) -m tests.bench.profile_guest $(OPTIONS)
+
+kernel-trace: setup  ## what the guest's kernel is compiled of, by folder and option, from its build's log (OPTIONS=--objects)
+	@$(PYTHON) -m landspeed.worlds.emu.kernel_trace $(OPTIONS)
 
 profile-start: setup  ## profile the wall time of a small run, part by part
 	@$(PYTHON) -m tests.bench.profile_start

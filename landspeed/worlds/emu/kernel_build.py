@@ -39,6 +39,7 @@ from landspeed.worlds.emu.kernel_source import (
     package_version,
     series_of,
 )
+from landspeed.worlds.emu.kernel_trace import run_logged, write_trace
 from landspeed.worlds.emu.kernel_wheel import WHEEL, unpack_kernel
 
 RECIPE = ROOT / "emu" / "kernel"
@@ -276,7 +277,7 @@ def build_kernel(series: str | None = None, *, modules: bool = False, own: Seque
             wheel = os.environ.get(WHEEL)
             if not (wheel and unpack_kernel(Path(wheel), key, scratch / "result")):
                 print(f"kernel: building {key} from {archive.name} (log: {log})", flush=True)
-                with log.open("w") as out:
+                with log.open("a" if there else "w") as out:  # what the program is made of stays known
                     _build(archive, scratch, key, out, targets, own=own)
             part = MODULES if there else ""
             shutil.rmtree(root / key / part, ignore_errors=True)  # one that cannot be used
@@ -303,17 +304,15 @@ def _failure(*command: str, cwd: Path, text: str = "") -> str:
 def _build(
     archive: Path, scratch: Path, key: str, log: TextIO, targets: tuple[str, ...], *, own: Sequence[Patch]
 ) -> None:
+    began: dict[str, float] = {}
+
     def run(*command: str, cwd: Path, check: bool = True) -> None:
         print("+", *command, file=log, flush=True)
         # The same recipe gives the same kernel everywhere.
         stamp = {f"KBUILD_BUILD_{name}": value for name, value in BUILD_STAMP.items()}
         if "linux" not in targets:  # what the program exports is not known then: a name that it lacks shows when loaded
             stamp["KBUILD_MODPOST_WARN"] = "1"
-        environment = {**os.environ, **stamp}
-        nothing = subprocess.DEVNULL
-        subprocess.run(
-            command, cwd=cwd, check=check, env=environment, stdin=nothing, stdout=log, stderr=subprocess.STDOUT
-        )
+        began.update(run_logged(command, cwd, {**os.environ, **stamp}, log, check=check))
 
     with tarfile.open(archive) as tar:
         # The archive is the distribution's; Python 3.11.2, Debian 12's own, has no filters yet.
@@ -342,6 +341,7 @@ def _build(
     first = ("kernel/groups.o", "net/sched/sch_drr.o")[: 1 + (MODULES in targets)]
     run(*make, *first, cwd=source, check=False)  # emu/kernel/cc.sh compiles the headers with them
     run(*make, *targets, cwd=source)
+    write_trace(began, source, output, recipe.configs, log)
     if MODULES in targets:
         keep_modules(output, result, log)
     if "linux" not in targets:

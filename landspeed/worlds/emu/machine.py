@@ -272,7 +272,12 @@ def start(
         stdout=None if terminal else console,
         stderr=subprocess.STDOUT if not terminal else console,
         cwd=folder,  # the guest mounts this as its writable folder
-        env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TMPDIR": str(place if huge_bytes else shm)},
+        env={
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+            "TMPDIR": str(place if huge_bytes else shm),
+            # Nobody needs restartable sequences there, and the host looks after them at each signal and switch.
+            "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
+        },
         pass_fds=() if terminal else (out.fileno(), err.fileno()),
         # Ctrl-C is for this process, which ends the guest; on a terminal the guest must be in the foreground.
         start_new_session=not terminal,
