@@ -65,7 +65,7 @@ class PeriodicLoss(float):
         return made
 
     def __getnewargs__(self) -> tuple[int]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """What it is made of in another process; a float's own would be the share."""
+        """Make it of this in another process; a float's own would be the share."""
         return (self.every,)
 
 

@@ -1,4 +1,4 @@
-"""What a build of the guest's kernel compiled, how long each object took, and which option asked for it.
+"""Trace of what a build of the guest's kernel compiled, how long each object took, and which option asked for it.
 
 `python -m landspeed.worlds.emu.kernel_trace [KEY | LOG]` (`make kernel-trace`) prints it, folder by folder, from the
 log of a build. The build appends it there: an object's time is from make's line `CC …` to the time of its file.
@@ -110,7 +110,7 @@ class Rules:
             part = f"{last}/"
 
     def _of(self, folder: str) -> dict[str, tuple[str, str]]:
-        """Of a folder's objects and folders: the option, or "", and the object that each is a part of."""
+        """Map a folder's objects and folders to the option, or "", and the object that each is a part of."""
         if folder not in self._folders:
             there = (self.source / folder / each for each in ("Kbuild", "Makefile"))
             made: dict[str, tuple[str, str]] = {}
@@ -139,7 +139,7 @@ def _rules(text: str) -> dict[str, tuple[str, str]]:
 
 
 def read_trace(log: Path) -> list[Compiled]:
-    """What a build's log says that it compiled.
+    """Read what a build's log says that it compiled.
 
     Raises:
         KernelError: there is no such log, or it says nothing.

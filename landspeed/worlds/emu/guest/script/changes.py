@@ -82,7 +82,7 @@ def change_link(module: Any) -> None:
 
 
 def _is_there(interface: Any) -> bool:
-    """Whether its node has it; True where the node's shell has ended, of which Mininet tells."""
+    """Tell whether its node has it; True where the node's shell has ended, of which Mininet tells."""
     try:
         with beside.inside_node(interface.node):
             try:
@@ -249,7 +249,7 @@ def _change_open_vswitch(switch: Any) -> None:
 
 
 def connected_bridges(told: str) -> dict[str, bool]:
-    """Whether each bridge is connected to one of its controllers, of what `ASK_OPEN_VSWITCH` prints."""
+    """Tell whether each bridge is connected to one of its controllers, of what `ASK_OPEN_VSWITCH` prints."""
     tables = [json.loads(line)["data"] for line in told.splitlines() if line.startswith("{")]
     if len(tables) != 2:  # it has told what is wrong
         return {}
