@@ -1,5 +1,6 @@
 #include "mend/controls.h"
 
+#include <ns3/tcp-header.h>
 #include <ns3/tcp-socket-state.h>
 
 #include <algorithm>
@@ -30,6 +31,21 @@ uint32_t Dctcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFligh
 	    marked ? TcpDctcp::GetSsThresh(tcb, bytesInFlight) : tcb->m_cWnd.Get() / 2;
 	// Of one segment the acknowledgment is delayed, and a flow among many would stand.
 	return std::max(left, 2 * tcb->m_segmentSize);
+}
+
+void Dctcp::CwndEvent(Tcb tcb, TcpSocketState::TcpCAEvent_t event)
+{
+	const bool is_marked = event == TcpSocketState::CA_EVENT_ECN_IS_CE;
+	if (is_marked || event == TcpSocketState::CA_EVENT_ECN_NO_CE) {
+		turned_ = is_marked != marked_;
+		marked_ = is_marked;
+	}
+	TcpDctcp::CwndEvent(tcb, event);
+	if (event != TcpSocketState::CA_EVENT_DELAYED_ACK || !turned_)
+		return;
+	turned_ = false;
+	tcb->m_sendEmptyPacketCallback(marked_ ? TcpHeader::ACK | TcpHeader::ECE : TcpHeader::ACK);
+	TcpDctcp::CwndEvent(tcb, TcpSocketState::CA_EVENT_NON_DELAYED_ACK);
 }
 
 // Below a hundred segments, as Reno does.

@@ -10,13 +10,18 @@ namespace landspeed
 {
 
 // DCTCP that halves its window at a loss (RFC 8257 section 3.5); ns-3's reduces it by what was
-// marked, which is nothing where nothing marks.
+// marked, which is nothing where nothing marks. Its receiver acknowledges the first packet of a run
+// of marked or unmarked ones at once, as Linux's does (tcp_dctcp.h), and not with the next one.
 class Dctcp : public Control<Dctcp, ns3::TcpDctcp>
 {
 public:
 	static constexpr auto TYPE = "Dctcp", NAME = "DCTCP";
 
 	uint32_t GetSsThresh(ConstTcb tcb, uint32_t bytesInFlight) override;
+	void CwndEvent(Tcb tcb, ns3::TcpSocketState::TcpCAEvent_t event) override;
+
+private:
+	bool marked_ = false, turned_ = false; // the last packet was; unlike the one before it
 };
 
 // Scalable TCP (Kelly 2003, and Linux) adds a segment for each hundred acknowledged, and takes an

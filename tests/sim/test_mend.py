@@ -38,6 +38,7 @@ TESTS = [
     ("bbr", "rate-of-pairs", True),
     ("controls", "dctcp-at-a-loss", True),
     ("controls", "dctcp-least", True),
+    ("controls", "dctcp-turns", True),
     ("controls", "new-reno-growth", True),
     ("controls", "scalable-growth", True),
     ("controls", "scalable-at-a-loss", True),

@@ -7,8 +7,10 @@
 #include <ns3/enum.h>
 #include <ns3/simulator.h>
 #include <ns3/tcp-dctcp.h>
+#include <ns3/tcp-header.h>
 #include <ns3/tcp-htcp.h>
 #include <ns3/tcp-illinois.h>
+#include <ns3/tcp-rx-buffer.h>
 #include <ns3/tcp-scalable.h>
 #include <ns3/tcp-socket-state.h>
 #include <ns3/tcp-vegas.h>
@@ -72,6 +74,29 @@ void DctcpLeast()
 	state->m_ecnState = TcpSocketState::ECN_ECE_RCVD;
 	state->m_cWnd = 2 * MSS;
 	CheckEqual("of two segments", dctcp->GetSsThresh(state, state->m_cWnd) / MSS, 2);
+}
+
+// The first packet of a run is acknowledged at once, with what it says itself.
+void DctcpTurns()
+{
+	auto state = FullWindow();
+	state->m_rxBuffer = CreateObject<TcpRxBuffer>();
+	uint32_t sent = 0;
+	uint8_t told = 0;
+	state->m_sendEmptyPacketCallback = [&](uint8_t flags) {
+		sent++;
+		told = flags;
+	};
+	auto dctcp = CreateObject<Dctcp>();
+	const auto arrive = [&](TcpSocketState::TcpCAEvent_t kind) {
+		dctcp->CwndEvent(state, kind);
+		dctcp->CwndEvent(state, TcpSocketState::CA_EVENT_DELAYED_ACK);
+	};
+	arrive(TcpSocketState::CA_EVENT_ECN_IS_CE);
+	CheckEqual("at the first mark", sent, 1);
+	CheckEqual("with ECE", told & TcpHeader::ECE, TcpHeader::ECE);
+	arrive(TcpSocketState::CA_EVENT_ECN_IS_CE);
+	CheckEqual("at the next", sent, 1);
 }
 
 // Each segment of a window is acknowledged once: so many segments more.
@@ -319,6 +344,7 @@ int main(int argc, char **argv)
 	return RunTest(argc, argv,
 		       {{"dctcp-at-a-loss", DctcpAtALoss},
 			{"dctcp-least", DctcpLeast},
+			{"dctcp-turns", DctcpTurns},
 			{"new-reno-growth", NewRenoGrowth},
 			{"scalable-growth", ScalableGrowth},
 			{"scalable-at-a-loss", ScalableAtALoss},
