@@ -22,8 +22,8 @@ from landspeed.worlds.emu.machine import Guest
 LOG = Log(__name__)
 LOOKS = 8000  # at the other's word before one sleeps: some 160 µs
 LOOK_S = 0.25  # between two decisions
-FREE, WAITING = 0.3, 0.25  # shares of the time: others on a free core; programs that waited for a core that is not
-TURN_S, WAKE_S = 2.5e-6, 20e-6  # what a turn on two cores saves, and what it costs to wake a program there
+FREE, WAITING = 0.3, 0.4  # shares of the time: others on a free core; programs that waited for a core that is not
+TURN_S, WAKE_S = 4e-6, 20e-6  # what a turn on two cores saves, and what it costs to wake a program there
 WORTH = 0.05  # share of the time that must be saved
 NOWHERE = -1  # a word for the kernel: programs begin on its own core, also when it has moved to another one
 PATIENCE_S = 8.0  # most between a core that was not free, or not worth it, and the next try

@@ -7,16 +7,18 @@ it has a line, at both ends. Its queue discipline has the handle fffe:, and give
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import json
 import os
 import socket
+import struct
 import sys
 import time
 from typing import Any
 
 from landspeed.worlds.emu.guest.files import OUT
-from landspeed.worlds.emu.guest.network.netlink import PARENT_ROOT, Netlink
+from landspeed.worlds.emu.guest.network.netlink import IFF_UP, PARENT_ROOT, Netlink
 from landspeed.worlds.emu.guest.script import beside
 from landspeed.worlds.emu.guest.script.describe import end_watching, tell_of
 from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
@@ -25,6 +27,7 @@ LINE_HANDLE = 0xFFFE0000
 LINE_DELAY_NS = 8_000  # a long cable; tc(8) shows multiples of 64 ns only
 LINE_PACKETS = 1000  # as of the queue of a card (txqueuelen)
 TC_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "latency_ms")
+SIOCGIFFLAGS, SIOCSIFFLAGS = 0x8913, 0x8914
 LISTENS_S = 1.0  # within which a controller listens, or does not at all
 # In which switches connect to their controllers: on a machine they have done so before the next command has begun.
 CONNECTS_S = 0.1
@@ -56,9 +59,9 @@ class _NodeNamespace:
 
 
 def change_link(module: Any) -> None:
-    """Give each link without parameters of a queue discipline a line, and delete no interface that is gone.
+    """Give each link without parameters of a queue discipline a line; begin no programs for what needs none.
 
-    Of a link's two ends, the second one goes with the first. Mininet begins a program for each.
+    Mininet begins one to switch each interface on, and one to delete each: a link's second end goes with the first.
     """
     made = module.Link.__init__
 
@@ -78,7 +81,26 @@ def change_link(module: Any) -> None:
             self.node.delIntf(self)
             self.link = None
 
-    module.Link.__init__, module.Intf.delete = make, delete
+    configures = module.Intf.ifconfig
+
+    @functools.wraps(configures)
+    def ifconfig(self: Any, *words: str) -> str:
+        return "" if words == ("up",) and _switch_on(self) else configures(self, *words)
+
+    module.Link.__init__, module.Intf.delete, module.Intf.ifconfig = make, delete, ifconfig
+
+
+def _switch_on(interface: Any) -> bool:
+    """Do it, and return whether it could be done; what is wrong is for ifconfig to tell."""
+    try:
+        with beside.inside_node(interface.node), socket.socket() as any_kind:
+            name = interface.name.encode()
+            request = struct.pack("16sH14x", name, 0)
+            flags = struct.unpack("16sH14x", fcntl.ioctl(any_kind, SIOCGIFFLAGS, request))[1]
+            fcntl.ioctl(any_kind, SIOCSIFFLAGS, struct.pack("16sH14x", name, flags | IFF_UP))
+    except OSError:
+        return False
+    return True
 
 
 def _is_there(interface: Any) -> bool:
