@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +52,7 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
         contest's rules, and Jain's index of several.
     """
     samples = Samples(bundle_dir) if bundle_dir else None
-    record = raw.model_copy(deep=True)
+    record = copy.deepcopy(raw, {id(raw.plan): raw.plan})  # the plan is frozen, and large where there are many hosts
     shares = FlowShares(record, samples)
     for flow, planned in zip(record.flows, plan.flows, strict=True):
         own = samples.alone(plan, flow) if samples else None
