@@ -7,6 +7,7 @@ import re
 import subprocess
 import tokenize
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,15 @@ def files_named(file: Path) -> set[str]:
     return {each for each in FILE.findall(text) if not OF_OTHERS.match(each) and not PLACEHOLDER.search(each)} - made
 
 
+def docstrings(node: ast.AST) -> Iterator[str]:
+    """What is said of a module and all that is defined in it; expressions, most of a tree, are passed over."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        yield ast.get_docstring(node) or ""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from docstrings(child)
+
+
 def is_near(name: str, bare: str, tracked: list[str]) -> bool:
     """Whether a file of this bare name is in the same folder, in one of its parents, or in the room of the file."""
     folders = {str(folder) for folder in Path(name).parents}
@@ -124,9 +134,7 @@ def prose(file: Path) -> str:
             text = file.read_text()
             tokens = tokenize.generate_tokens(io.StringIO(text).readline)
             comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
-            kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-            nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
-            return "\n".join([*comments, *(ast.get_docstring(node) or "" for node in nodes)])
+            return "\n".join([*comments, *docstrings(ast.parse(text))])
         case ".c" | ".h" | ".cc":
             return "\n".join(re.findall(r"/\*.*?\*/|//.*?$", file.read_text(), flags=re.MULTILINE | re.DOTALL))
         case ".sh" | ".yaml" | ".yml":
