@@ -20,7 +20,7 @@ FILE = re.compile(
 OF_OTHERS = re.compile(  # of Linux, libc, ns-3, iperf3, the programs of docs/examples; what a build or a lesson makes
     r"(asm-generic|include|kernel|linux|net|netinet)/|(src/internet/model/)?(tcp[-_]|rtt-)[\w-]+\.(c|cc)$|examples/tcp/|iperf\w*\.[ch]$|"
     r"(src/)?(HttpServer|nghttp)\.cc$|nghttp2\.h$|(lib/)?http2\.c$|(sftp-client|channels)\.[ch]$|(src/aioquic/|congestion/)|"
-    r"connection\.py$|coverage\.py$|mk\.sh$|iperf3_parser\.py$|build_id\.h$|licences/|task\.md$|store\.py$|a\.b\.|first\.(py|sh)$|SCRIPT\.py$|inet_\w+\.c$|sch_\w+\.c$|simult_flows\.sh$|draft-[\w-]+\.md$|tablecode\.c$"
+    r"connection\.py$|coverage\.py$|mk\.sh$|iperf3_parser\.py$|build_id\.h$|licences/|task\.md$|store\.py$|a\.b\.|first\.(py|sh)$|SCRIPT\.py$|inet_\w+\.c$|sch_\w+\.c$|simult_flows\.sh$|draft-[\w-]+\.md$|tablecode\.c$|tcp_dctcp\.h$"
 )
 ANYWHERE = "__init__.py"  # every room has one
 PLACEHOLDER = re.compile(r"NAME|NNNN")
