@@ -103,7 +103,7 @@ profile: setup  ## profile the wall time of a guest by perf (OPTIONS=--every-hop
 	@$(PYTHON) -m tests.bench.profile_guest $(OPTIONS)
 
 kernel-trace: setup  ## what the guest's kernel is compiled of, by folder and option, from its build's log (OPTIONS=--objects)
-	@$(PYTHON) -m landspeed.worlds.emu.kernel_trace $(OPTIONS)
+	@$(PYTHON) setup/kernel_trace.py $(OPTIONS)
 
 profile-start: setup  ## profile the wall time of a small run, part by part
 	@$(PYTHON) -m tests.bench.profile_start

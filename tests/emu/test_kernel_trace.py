@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.worlds.emu import kernel_trace as trace
+from landspeed.worlds.emu import kernel_objects as objects
 from landspeed.worlds.emu.kernel_source import KernelError
+from setup import kernel_trace as trace
 
 MAKEFILES = {
     "Kbuild": "obj-y += kernel/\nobj-$(CONFIG_NET) += net/\n",
@@ -22,8 +23,8 @@ MAKEFILES = {
     "lib/Makefile": "lib-y := ctype.o\nlib-$(CONFIG_CRC) += crc.o\n",
 }
 ASKED_BY = {
-    "kernel/fork.o": trace.ALWAYS,
-    "kernel/exit.o": trace.ALWAYS,
+    "kernel/fork.o": objects.ALWAYS,
+    "kernel/exit.o": objects.ALWAYS,
     "kernel/smp.o": "CONFIG_SMP",
     "net/socket.o": "CONFIG_NET",
     "net/core/sock.o": "CONFIG_NET",
@@ -35,7 +36,7 @@ ASKED_BY = {
     "net/ipv6/route.o": "CONFIG_IPV6",
     "net/ipv6/knobs.o": "CONFIG_SYSCTL",
     "net/ipv6/proc.o": "CONFIG_PROC_FS",
-    "lib/ctype.o": trace.ALWAYS,
+    "lib/ctype.o": objects.ALWAYS,
     "lib/crc.o": "CONFIG_CRC",
 }
 
@@ -51,7 +52,7 @@ def source(tmp_path: Path) -> Path:
 
 def test_the_option_is_the_nearest_that_asks(source: Path) -> None:
     """Of the object, of the one that it is a part of, of a condition around it, else of the folder."""
-    rules = trace.Rules(source)
+    rules = objects.Rules(source)
     assert {name: rules.option(name) for name in ASKED_BY} == ASKED_BY
 
 
@@ -64,28 +65,28 @@ def test_a_build_says_what_it_compiled(source: Path, tmp_path: Path) -> None:
     (output / "net" / "sched").mkdir(parents=True)
     config.write_text("CONFIG_NET=y\n# CONFIG_NET_SCH_TBF is not set\n")
     with log.open("w") as out:
-        began = trace.run_logged(["sh", "-c", words], tmp_path, dict(os.environ), out)
+        began = objects.run_logged(["sh", "-c", words], tmp_path, dict(os.environ), out)
         assert list(began) == ["net/socket.o", "net/sched/sch_tbf.o", "net/gone.o"]
         for name, seconds in (("net/socket.o", 1.5), ("net/sched/sch_tbf.o", 0.25)):
             (output / name).touch()
             os.utime(output / name, (0, began[name] + seconds))
-        trace.write_trace(began, source, output, [config], out)
-        assert trace.run_logged(["false"], tmp_path, dict(os.environ), out, check=False) == {}
+        objects.write_trace(began, source, output, [config], out)
+        assert objects.run_logged(["false"], tmp_path, dict(os.environ), out, check=False) == {}
         with pytest.raises(subprocess.CalledProcessError, match="false"):
-            trace.run_logged(["false"], tmp_path, dict(os.environ), out)
+            objects.run_logged(["false"], tmp_path, dict(os.environ), out)
     assert log.read_text().startswith("  CC      net/socket.o\n")
     assert trace.read_trace(log) == [
-        trace.Compiled("net/socket.o", "CONFIG_NET", asked=True, seconds=1.5),
-        trace.Compiled("net/sched/sch_tbf.o", "CONFIG_NET_SCH_TBF", asked=False, seconds=0.25),
+        objects.Compiled("net/socket.o", "CONFIG_NET", asked=True, seconds=1.5),
+        objects.Compiled("net/sched/sch_tbf.o", "CONFIG_NET_SCH_TBF", asked=False, seconds=0.25),
     ]
 
 
 def test_folders_come_in_the_order_of_their_seconds(tmp_path: Path) -> None:
     told = io.StringIO()
     compiled = [
-        trace.Compiled("net/core/sock.o", "CONFIG_NET", asked=True, seconds=1.0),
-        trace.Compiled("kernel/fork.o", trace.ALWAYS, asked=False, seconds=1.75),
-        trace.Compiled("net/core/dev.o", "CONFIG_NET", asked=True, seconds=2.0),
+        objects.Compiled("net/core/sock.o", "CONFIG_NET", asked=True, seconds=1.0),
+        objects.Compiled("kernel/fork.o", objects.ALWAYS, asked=False, seconds=1.75),
+        objects.Compiled("net/core/dev.o", "CONFIG_NET", asked=True, seconds=2.0),
     ]
     trace.tell(compiled, told, objects=True)
     assert [line.split() for line in told.getvalue().splitlines()] == [
@@ -93,7 +94,7 @@ def test_folders_come_in_the_order_of_their_seconds(tmp_path: Path) -> None:
         ["net/core", "2", "3.0", "CONFIG_NET", "(asked", "for)"],
         ["2.0", "dev.o"],
         ["1.0", "sock.o"],
-        ["kernel", "1", "1.8", trace.ALWAYS],
+        ["kernel", "1", "1.8", objects.ALWAYS],
         ["1.8", "fork.o"],
         ["all", "3", "4.8"],
     ]

@@ -12,8 +12,8 @@ iperf3.py             iperf3 as the tool of a transfer: its command lines
 kernel_build.py       The virtual-time kernel: found in the cache
 kernel_choice.py      Choice of a run's kernel: that of `make setup`, another release of the cache
 kernel_modules.py     Modules of the virtual-time kernel: in a folder beside it
+kernel_objects.py     Objects that a build of the guest's kernel compiles: how long each took
 kernel_source.py      Sources of Linux: which releases the patches fit, which archives are here
-kernel_trace.py       Trace of what a build of the guest's kernel compiled, how long each object took
 kernel_wheel.py       The kernel of a wheel that the user has at hand, in place of a build: of the same recipe
 machine.py            The guest seen from the host: one User-Mode Linux process
 memory.py             Memory: what the guest needs, and what the host can give; told before anything starts

@@ -26,6 +26,7 @@ from typing import TextIO
 from landspeed.base.places import ROOT, is_clone
 from landspeed.worlds.built_programs import REINSTALL, program_trouble
 from landspeed.worlds.emu.kernel_modules import MODULES, keep_modules, modules_beside
+from landspeed.worlds.emu.kernel_objects import run_logged, write_trace
 from landspeed.worlds.emu.kernel_source import (
     PACKAGES_IN,
     KernelError,
@@ -39,7 +40,6 @@ from landspeed.worlds.emu.kernel_source import (
     package_version,
     series_of,
 )
-from landspeed.worlds.emu.kernel_trace import run_logged, write_trace
 from landspeed.worlds.emu.kernel_wheel import WHEEL, unpack_kernel
 
 RECIPE = ROOT / "emu" / "kernel"
