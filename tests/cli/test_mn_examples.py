@@ -45,8 +45,8 @@ def test_two_flows_of_a_dumbbell_share_its_line(tmp_path: Path) -> None:
 
 def test_a_long_flow_of_a_parking_lot_and_each_short_one_fill_a_line(tmp_path: Path) -> None:
     long, *short = rates(said(tmp_path, "parking_lot.py", "20"))
-    # A flow whose first words are lost in the others' slow start begins up to two seconds later, and is alone at its end:
-    # its rate and theirs are of other times, so both together may be more than the line's.
+    # A flow whose first words are lost in the others' slow start begins up to two seconds later, and is alone at its
+    # end: its rate and theirs are of other times, so both together may be more than the line's.
     assert all(0.98 * 10 * PAYLOAD - long <= each <= 1.002 * 10 * PAYLOAD for each in short)
     assert long < min(short) / 2
 
