@@ -62,7 +62,7 @@ def results(said: str) -> list[OwnTest]:
     begins = list(BEGIN.finditer(said))
     ends = [*(each.start() for each in begins[1:]), len(said)]
     found: list[OwnTest] = []
-    for begin, end in zip(begins, ends, strict=True):
+    for begin, end in zip(begins, ends, strict=False):  # a file that cannot be read has none
         ended = END.search(said, begin.end(), end)
         found.append(OwnTest(begin[1], ended[1] if ended else "not ended", begin[2]))
     return found
