@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.emu.test_tracing import PLAIN, able
 from tests.support.emu_fixtures import ROOT, execute, plan_of
+from tests.support.emu_seccomp import PLAIN, able
 from tests.support.places import PROGRAMS
 
 pytestmark = pytest.mark.guest

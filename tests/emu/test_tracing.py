@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.worlds.emu.kernel_build import Kernel
-from landspeed.worlds.emu.kernel_choice import available, choose
 from tests.support.emu_fixtures import ROOT, busy_host, execute, plan_of, scenario, transfer
 from tests.support.emu_repeat import PROGRAM, asked, three_links
+from tests.support.emu_seccomp import PLAIN, able
 from tests.support.places import PROGRAMS
 
 pytestmark = pytest.mark.guest
 
 CORES = sorted(os.sched_getaffinity(0))
 LOSSY = scenario(three_links(loss="0.02 %", queue="0.3 BDP"), transfer=asked(streams=2))
-PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
 # Threads, signals to oneself, a floating-point sum over them, a child, a page that may not be touched.
 SIGNALS = """
 import ctypes, math, os, signal, threading, time
@@ -42,14 +40,6 @@ if child == 0:
 _, status = os.waitpid(child, 0)
 print(repr(total), sum(seen), sorted(sums), os.WTERMSIG(status), time.monotonic_ns())
 """
-
-
-def able() -> Kernel:
-    """That of `make setup` if it can, else another one of the cache."""
-    for kernel in (choose(None), *available()):
-        if kernel.can_seccomp:
-            return kernel
-    pytest.skip("no kernel here can run programs by seccomp: `landspeed kernel build 7.3` makes one")
 
 
 def test_a_transfer_gives_the_same_bytes_by_seccomp_and_by_ptrace(tmp_path: Path) -> None:
