@@ -70,6 +70,11 @@ int control_await(struct control *control, uint64_t patience_ns, struct failure 
 	return net_keep_alive(control->fd, patience_ns, failure);
 }
 
+int control_rest(struct control *control, struct failure *failure)
+{
+	return net_keep_alive_anyway(control->fd, failure);
+}
+
 void control_expect_challenge(struct control *control)
 {
 	control->challenge_due = CHALLENGE_BYTES;

@@ -24,6 +24,11 @@ int control_fd(const struct control *control);
 
 /* A peer of which nothing is heard is not given up within this: 30 s, and minutes where we wait. */
 int control_await(struct control *control, uint64_t patience_ns, struct failure *failure);
+/*
+ * Data move beside this connection from now on, and say whether the peer is there (--stall). Where
+ * their acknowledgments fill a thin way back, no answer to a probe may come for as long as they do.
+ */
+int control_rest(struct control *control, struct failure *failure);
 
 /* At the client, before anything is read: the server's challenge comes before its frames. */
 void control_expect_challenge(struct control *control);

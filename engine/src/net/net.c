@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 /* Strangers that come in a burst shall not make a client wait; the system may allow less. */
-#define LISTEN_BACKLOG    4096
-#define KEEP_ALIVE_PROBES 12
+#define LISTEN_BACKLOG         4096
+#define KEEP_ALIVE_IDLE_S      60
+#define KEEP_ALIVE_PROBES      12
+#define KEEP_ALIVE_PROBES_MOST 127 /* of Linux: MAX_TCP_KEEPCNT */
 /* Of linux/mptcp.h and netinet/in.h, which are younger than some C libraries. */
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
@@ -318,11 +320,22 @@ int net_keep_alive(int fd, uint64_t patience_ns, struct failure *failure)
 	const uint64_t probe_s = (probe_ns + NS_PER_S - 1) / NS_PER_S;
 	if (net_no_delay(fd, failure) != 0 ||
 	    option_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE", failure) != 0 ||
-	    option_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 60, "TCP_KEEPIDLE", failure) != 0 ||
+	    option_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_ALIVE_IDLE_S, "TCP_KEEPIDLE", failure) !=
+		0 ||
 	    option_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, probe_s > 10 ? (int)probe_s : 10,
 		       "TCP_KEEPINTVL", failure) != 0 ||
 	    option_set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_ALIVE_PROBES, "TCP_KEEPCNT", failure) !=
 		0)
+		return -1;
+	return 0;
+}
+
+int net_keep_alive_anyway(int fd, struct failure *failure)
+{
+	if (option_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_ALIVE_IDLE_S, "TCP_KEEPINTVL",
+		       failure) != 0 ||
+	    option_set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_ALIVE_PROBES_MOST, "TCP_KEEPCNT",
+		       failure) != 0)
 		return -1;
 	return 0;
 }

@@ -88,6 +88,7 @@ static bool message_follow(struct files_reception *session, cJSON *message, enum
 		stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
 			    now_ns);
 		stall_demand(&state->stall, state->options->admission.min_rate_bps);
+		(void)control_rest(state->control, &state->failure);
 		session->early_bytes = streams_arrived(state->streams);
 		(void)gate_open(streams_gate(state->streams), now_ns);
 		return timer_next(session) != 0;

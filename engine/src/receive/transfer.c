@@ -88,6 +88,7 @@ static void go_take(struct receive_state *state)
 	stall_demand(&state->stall, state->options->admission.min_rate_bps);
 	(void)gate_open(streams_gate(state->streams), now_ns);
 	timer_choose(state);
+	(void)control_rest(state->control, &state->failure);
 }
 
 bool receive_on_message(struct receive_state *state, cJSON *message, enum message_type type)

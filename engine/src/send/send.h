@@ -58,6 +58,7 @@ struct send_state {
 	struct cpu_usage cpu; /* at the start; since then, once ended */
 	struct receiver_report report;
 	bool reported;
+	bool stream_lost; /* it is the failure, unless the receiver says that it has all */
 	int signal;
 	struct failure failure; /* what kept the transfer from being complete */
 };
@@ -93,8 +94,10 @@ bool send_on_streams(struct send_state *state);
 bool send_on_timer(struct send_state *state, uint64_t now_ns);
 void send_end(struct send_state *state);
 /* What a transfer of files has in common with that. */
-#define SEND_STOP_NS   (10 * NS_PER_S) /* after a signal, for the receiver's report */
-#define SEND_REASON_NS (2 * NS_PER_S)  /* after a lost stream, for the word why */
+#define SEND_STOP_NS (10 * NS_PER_S) /* after a signal, for the receiver's report */
+/* After a lost stream, for the word why: on a thin way back it is lost, and sent again, more than
+ * once. */
+#define SEND_REASON_NS (10 * NS_PER_S)
 /* Meters and samples of streams that `start` lets begin. */
 int send_threads_start(struct send_state *state, int (*start)(struct send_state *state));
 /* The receiver reads: its word to begin, and the streams begin. */
