@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files ':!tests/scenario/map_inputs' '*.c' '*.h' '*.cc' '*.inc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel image rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-readers fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start kernel-trace truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel image rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-readers fuzz-engine lint format bench bench-against bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start kernel-trace truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -143,6 +143,9 @@ random-paths: setup-test  ## compare both worlds on random scenarios (FIRST=0 TI
 
 published: setup-test  ## run what others measured, and write docs/explanation/what-others-measured.md (QUICK=1: an hour)
 	@$(PYTHON) -m tests.bench.published $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+
+bench-against: setup  ## this tree beside an older commit, in turns (COMMIT=5dae4f8 NAMES='pairs-48 lan'); the first time minutes
+	@$(PYTHON) -m tests.bench.bench_against $(or $(COMMIT),5dae4f8) $(NAMES)
 
 bench-engine: setup-test  ## the engine against iperf3 and nuttcp, in turns (root: it makes namespaces)
 	@$(PYTHON) -m tests.bench.engine.bench_engine
