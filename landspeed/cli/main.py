@@ -50,13 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(COLLECT_AFTER)
     if arguments is not None:
         return _run(arguments)
-    sys.meta_path.insert(0, _ArrowAlone())
+    sys.meta_path.insert(0, ArrowAlone())
     told = _ending_at_once()
     told.append(_run(sys.argv[1:]))
     return told[0]
 
 
-class _ArrowAlone:
+class ArrowAlone:
     """Has pyarrow look in vain for pandas: it does so as soon as it converts anything, and that takes 0.2 s.
 
     Only in a process that is the command's alone. Who asks it for a frame all the same has one: then it looks again.

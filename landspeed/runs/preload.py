@@ -43,8 +43,9 @@ class Imports:
         """Let them begin, if they have not."""
         with self._starting:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._go, name="imports")
-                self._thread.start()
+                thread = threading.Thread(target=self._go, name="imports")
+                thread.start()  # Ctrl-C may end it here: who waits then must not find one that has not begun
+                self._thread = thread
 
     def wait(self) -> None:
         """Wait until the imports have ended, if they have begun."""

@@ -28,7 +28,7 @@ from landspeed.course.new_lesson import new_lesson
 from landspeed.course.site import Made, make_site
 from landspeed.course.worksheet import Worksheet
 from tests.support import browser
-from tests.support.command import COMMAND
+from tests.support.command_process import COMMAND, run
 from tests.support.emu_fixtures import wait_until
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
@@ -168,7 +168,7 @@ def test_ctrl_c_keeps_what_was_run(tmp_path: Path) -> None:
     assert "Traceback" not in said
     known = {file: file.stat().st_mtime_ns for file in runs.glob("outputs/*")}
     assert 2 <= len(known) < 10
-    again = subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=False, timeout=300)
+    again = run([*command, "--quiet"], capture_output=True, text=True, timeout=300)
     assert again.returncode == 0, again.stderr
     assert len(list(runs.glob("outputs/*"))) == 10
     assert {file: file.stat().st_mtime_ns for file in known} == known

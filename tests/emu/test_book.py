@@ -1,7 +1,6 @@
 """The record book and a run's evidence, for real: one whole record in the guest, its page, what is not run again."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from landspeed.report.book_page import book_entries, book_groups
 from landspeed.results.bundle import list_bundles, load_record
 from landspeed.runs.record_book import record_plans
-from tests.support.command import COMMAND
+from tests.support.command_process import COMMAND, run
 
 pytestmark = pytest.mark.guest
 
@@ -19,7 +18,7 @@ NAME = "2002-10-09-arnes-rediris"
 def book(folder: Path) -> str:
     """Make the book of the one record, with its bundles and pages in a folder; what the command said."""
     words = [str(COMMAND), "record-book", NAME, "--runs", str(folder / "runs"), "--out", str(folder / "docs")]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False)
+    done = run(words, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

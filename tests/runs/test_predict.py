@@ -3,7 +3,6 @@
 import json
 import math
 import random
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from landspeed.base.text import long_duration_text
 from landspeed.judge.steady import carried_on, half_interval, steady, time_of, truncation
 from landspeed.results.series import ByteCurves
 from landspeed.runs.sweeps.predict import parse_choices, percentile
-from tests.support.command import COMMAND
+from tests.support.command_process import COMMAND, run
 from tests.support.emu_fixtures import FIRST
 from tests.support.runs_sweep_find import toy_goodput_bps
 from tests.support.toy_world import environment, make_site
@@ -128,7 +127,7 @@ class Predicting:
         line = [COMMAND, "predict", file, "--worlds", "toy", "--curve", shape, "--log", self.log, *words]
         line += ["--out", self.folder / "out", "--json"]
         env = environment(self.site)
-        done = subprocess.run([*map(str, line)], capture_output=True, text=True, check=False, env=env, timeout=300)
+        done = run(line, capture_output=True, text=True, env=env, timeout=300)
         assert done.returncode == status, done.stderr
         return json.loads(done.stdout or "{}"), done.stderr
 
@@ -187,7 +186,7 @@ def test_what_grows_on_is_run_longer_and_said(predicting: Predicting) -> None:
     words = [COMMAND, "predict", FIRST, "--worlds", "toy", "--curve", "growing", "--bytes", "1TB", "--seeds", "1",
              "--at-most", "30", "--out", predicting.folder / "out"]  # fmt: skip
     env = environment(predicting.site)
-    said = subprocess.run([*map(str, words)], capture_output=True, text=True, check=True, env=env, timeout=300).stdout
+    said = run(words, capture_output=True, text=True, check=True, env=env, timeout=300).stdout
     assert "NOT steady yet" in said
     assert said.startswith("Not known here")
 

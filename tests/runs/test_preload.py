@@ -57,3 +57,17 @@ def test_they_begin_once(monkeypatch: pytest.MonkeyPatch) -> None:
     imports.begin()
     imports.wait()
     assert not begun.is_set()
+
+
+def test_ctrl_c_while_they_begin_leaves_nothing_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the run that ends would say that a thread cannot be joined, and not that it was interrupted."""
+
+    def interrupted(_: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    imports = ahead.Imports()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            imports.begin()
+    imports.wait()

@@ -3,14 +3,13 @@
 import json
 import math
 import random
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from landspeed.judge.certainty import beyond_chance, certain, difference, enough
 from tests.bench.intervals import inside
-from tests.support.command import COMMAND
+from tests.support.command_process import COMMAND, run
 from tests.support.runs_sweep import Sweeps
 from tests.support.toy_world import environment, make_site
 
@@ -72,15 +71,13 @@ class Pair:
     def make(self, name: str, vary: str, *words: object, **variables: str) -> Path:
         out = self.folder / name
         line = self.sweeps.words(vary, "--out", out, "--no-bundles", *words)
-        subprocess.run(
-            line, check=True, capture_output=True, env=environment(self.sweeps.site, **variables), timeout=120
-        )
+        run(line, check=True, capture_output=True, env=environment(self.sweeps.site, **variables), timeout=120)
         return out
 
     def compare(self, *words: object, status: int = 0) -> str:
         line = [str(COMMAND), "compare", *map(str, words)]
         env = environment(self.sweeps.site)
-        done = subprocess.run(line, capture_output=True, text=True, check=False, env=env, timeout=120)
+        done = run(line, capture_output=True, text=True, env=env, timeout=120)
         assert done.returncode == status, done.stderr
         return done.stdout or done.stderr
 
@@ -149,5 +146,5 @@ def test_the_kernel_of_a_file_is_part_of_what_a_cell_is(pair: Pair) -> None:
     line = [str(COMMAND), "sweep", str(file), "--world", "toy", "--out", str(pair.sweeps.out), "--json", "--no-bundles"]
     for extra, done_now in (([], 1), (["--set", 'kernel="6.12"'], 0), (["--set", 'kernel="6.1"'], 1)):
         env = environment(pair.sweeps.site)
-        done = subprocess.run([*line, *extra], capture_output=True, text=True, check=True, env=env, timeout=120)
+        done = run([*line, *extra], capture_output=True, text=True, check=True, env=env, timeout=120)
         assert json.loads(done.stdout)["done"] == done_now, extra

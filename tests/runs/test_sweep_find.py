@@ -2,7 +2,6 @@
 
 import json
 import math
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from landspeed.base.failures import NotPossible
 from landspeed.runs.sweeps.find import Goal
 from landspeed.scenario.file.ranges import read_ends
-from tests.support.command import COMMAND
+from tests.support.command_process import COMMAND, run
 from tests.support.emu_fixtures import FIRST
 from tests.support.runs_sweep_find import (
     toy_goodput_bps,
@@ -27,7 +26,7 @@ def find(folder: Path, *words: object, status: int = 0) -> tuple[dict[str, Any],
     site = folder / "site" if (folder / "site").is_dir() else make_site(folder)
     line = [COMMAND, "find", FIRST, *SET, "--world", "toy", "--out", folder / "out", "--json", *words]
     env = environment(site)
-    done = subprocess.run([*map(str, line)], capture_output=True, text=True, check=False, env=env, timeout=300)
+    done = run(line, capture_output=True, text=True, env=env, timeout=300)
     assert done.returncode == status, done.stderr
     return json.loads(done.stdout or "{}"), done.stderr
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.support.command import COMMAND
+from tests.support.command_process import COMMAND, run, start
 from tests.support.toy_world import environment
 
 
 def explore(site: Path, folder: Path, *more: object) -> subprocess.CompletedProcess[str]:
     """`landspeed explore` to its end."""
-    words = [str(word) for word in (COMMAND, "explore", "--world", "toy", "--runs", folder, *more)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=environment(site), timeout=300)
+    words = (COMMAND, "explore", "--world", "toy", "--runs", folder, *more)
+    return run(words, capture_output=True, text=True, env=environment(site), timeout=300)
 
 
 @dataclass
@@ -76,8 +76,8 @@ class Served:
 @contextlib.contextmanager
 def serving(site: Path, folder: Path, *more: object) -> Generator[Served]:
     """Serve, and end it."""
-    words = [str(word) for word in (COMMAND, "explore", "--serve", "--world", "toy", "--runs", folder, *more)]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(site))
+    words = (COMMAND, "explore", "--serve", "--world", "toy", "--runs", folder, *more)
+    process = start(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(site))
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()

@@ -1,13 +1,12 @@
 """Shared by tests: what test_sweep and others use."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from pyarrow import parquet
 
-from tests.support.command import COMMAND
+from tests.support.command_process import COMMAND, run
 from tests.support.emu_fixtures import FIRST
 from tests.support.toy_world import environment
 
@@ -33,7 +32,7 @@ class Sweeps:
         """The JSON object, and standard error."""
         words = self.words(vary, "--json", *more)
         env = environment(self.site, **variables)
-        done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, timeout=300)
+        done = run(words, capture_output=True, text=True, env=env, timeout=300)
         assert done.returncode == status, done.stderr
         return json.loads(done.stdout or "{}"), done.stderr
 
