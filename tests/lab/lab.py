@@ -64,7 +64,7 @@ class Lab:
         Args:
             name: another one than that of any other lab that runs.
             hosts: its servers; between others than a sender and a receiver there is no shaper.
-            suites: of servers that are no Debian 12 (tree.SUITES).
+            suites: of servers that are no Debian 12 (tree.COMPONENTS).
             shaper: whether there is one; else the wire itself routes.
 
         Raises:
@@ -72,7 +72,7 @@ class Lab:
         """
         if os.geteuid() != 0:
             raise LabError("the lab needs root (network namespaces, systemd-nspawn, taps): run it with sudo")
-        for tool in ("systemd-nspawn", "debootstrap", "ip", "nsenter", "ssh", "ssh-keygen"):
+        for tool in ("systemd-nspawn", "mmdebstrap", "ip", "nsenter", "ssh", "ssh-keygen"):
             if not shutil.which(tool):
                 raise LabError(f"{tool} is missing; run `setup/setup.sh test`")
         folder = lab_cache() / "running" / name

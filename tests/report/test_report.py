@@ -276,7 +276,8 @@ def browser() -> Generator[Browser]:
 
 @pytest.mark.slow
 def test_one_cursor_and_one_span_of_time_for_all_charts(bundle: Path, browser: Browser) -> None:
-    with opened(browser, bundle / "report.html") as page:
+    page = browser.new_page()
+    with opened(page, bundle / "report.html"):
         drawn = page.locator(".plot:has(svg path[stroke-width])")
         assert drawn.evaluate_all("all => all.map(each => each.id)") == [f"chart-{key}" for key in DRAWN]
         assert "NaN" not in page.content()

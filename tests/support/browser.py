@@ -29,11 +29,17 @@ def dump(file: Path, folder: Path, *more: str) -> tuple[str, str]:
     return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
 
 
-def requests(file: Path, folder: Path) -> set[str]:
-    """Addresses that the page made the browser's network stack fetch while it loaded (files do not go through it)."""
+def visited(file: Path, folder: Path) -> tuple[str, str, set[str]]:
+    """The same, and the addresses that the page made the browser's network stack fetch (files do not go through it)."""
     log = folder / "net-log.json"
-    dump(file, folder, f"--log-net-log={log}")
+    document, console = dump(file, folder, f"--log-net-log={log}")
     told = json.loads(log.read_text(encoding="utf-8"))
     start = told["constants"]["logEventTypes"]["URL_REQUEST_START_JOB"]
     asked = [event["params"] for event in told["events"] if event["type"] == start and "url" in event["params"]]
-    return {each["url"] for each in asked if each["initiator"] != "not an origin"}  # that is the browser itself
+    # what has no origin is the browser itself
+    return document, console, {each["url"] for each in asked if each["initiator"] != "not an origin"}
+
+
+def requests(file: Path, folder: Path) -> set[str]:
+    """Addresses that the page made the browser's network stack fetch while it loaded."""
+    return visited(file, folder)[2]
