@@ -190,10 +190,10 @@ doctor: setup  ## look whether this host can run everything
 
 lock:  ## pin the requirements anew, with the hashes for x86-64 Linux (UPGRADE= keeps the present versions)
 	@$(PYTHON) -m pip -q install pip-tools
-	@for list in run more dev; do \
+	@for list in run more dev installer; do \
 		.venv/bin/pip-compile -q $(UPGRADE) --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o setup/requirements/$$list.txt setup/requirements/$$list.in || exit 1; \
 	done
-	@$(PYTHON) -m setup.lock_hashes setup/requirements/run.txt setup/requirements/more.txt setup/requirements/dev.txt
+	@$(PYTHON) -m setup.lock_hashes setup/requirements/run.txt setup/requirements/more.txt setup/requirements/dev.txt setup/requirements/installer.txt
 
 clean:  ## remove what was built here (the kernel stays in the cache)
 	@rm -rf .venv build engine/build* emu/launch/build* emu/linkwatch/build* sim/build* .pytest_cache .ruff_cache .hypothesis

@@ -124,6 +124,9 @@ find_python() {
 	exit 1
 }
 
+# shellcheck source=setup/install_wheels.sh
+. setup/install_wheels.sh
+
 # A virtual environment is bound to the place it was made in.
 environment_is_ours() { [ -x .venv/bin/python ] && .venv/bin/python -c "import sys; sys.exit(sys.prefix != '$root/.venv')" 2>/dev/null; }
 
@@ -138,22 +141,23 @@ install_python() {
 	for list in "$@"; do
 		if ! done_before "$(basename "$list")" "$list"; then
 			say "installing $list (pinned, hashes checked)"
-			# The lists are whole: there is nothing to resolve. What the tests alone need is compiled where it is imported;
-			# the tests that pandas and others bring along, half of the rest, never.
-			.venv/bin/pip --disable-pip-version-check -q install --no-deps --no-compile --require-hashes -r "$list"
+			# The lists are whole: there is nothing to resolve. What the tests alone need is compiled where it is imported, and so
+			# is what no program in a guest imports; the tests that pandas and others bring along, half of the rest, never.
+			install_wheels "$stamps/pip-config" --require-hashes -r "$list"
 			[ "$list" = setup/requirements/dev.txt ] ||
-				.venv/bin/python -m compileall -q -x /tests/ .venv/lib/python3*/site-packages >/dev/null || true
+				.venv/bin/python -m compileall -q -x '/(tests|plotly|ansible(_test)?|bokeh|scipy)/' .venv/lib/python3*/site-packages >/dev/null || true
 			mark_done "$(basename "$list")"
 		fi
 	done
 	printf '%s\n' "$root" >build/root
 	if ! done_before package build/root pyproject.toml; then
 		say "installing the package landspeed"
-		.venv/bin/pip --disable-pip-version-check -q install -e . --no-deps --no-build-isolation
+		install_wheels "$stamps/pip-config" --no-build-isolation -e .
 		# The guest sees this tree read-only and could not keep what it compiles.
 		.venv/bin/python -m compileall -q landspeed .venv/lib/python3*/site-packages/mininet >/dev/null || true
 		mark_done package
 	fi
+	rm -rf build/uv
 	# For the editor and the reader: what follows from the code is made, not kept.
 	# shellcheck disable=SC2046
 	if [ ! -f build/scenario.schema.json ] || ! done_before made $(find landspeed/scenario landspeed/base -name '*.py' | sort); then
