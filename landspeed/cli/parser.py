@@ -12,6 +12,10 @@ from typing import Any, NoReturn, cast
 from landspeed.base.near import meant_or_all, nearest
 from landspeed.cli.errors import BAD_INPUT, say
 
+# argparse would look on the disk for a translation of each of its words, for each parser anew: three quarters of the
+# time in which a command's parser is made. There is none, and PLAINER replaces the English ones.
+setattr(argparse, "_", str)  # noqa: B010
+
 REQUIRED = "the following arguments are required: "
 PLAINER = {
     "argument ": "",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -152,21 +152,25 @@ def _cells(line: str) -> Iterator[tuple[int, str]]:
 
 def _csv(asked: TraceSource, source: Source, lines: list[tuple[int, str]]) -> Trace:
     columns = _header(source, *lines[0])
-    rows: dict[str, list[Fraction]] = {name: [] for name, _ in columns}
+    rows: dict[str, list[Fraction | int]] = {name: [] for name, _ in columns}
     for number, line in lines[1:]:
         if len(rows["time"]) >= MAX_STEPS:
             right = "write values over longer times, or a part of the trace"
             raise _wrong(f"a trace has at most {MAX_STEPS} rows", right, TextPosition(source, number))
-        cells = list(_cells(line))
+        cells = line.split(",")
         if len(cells) != len(columns):
             what = f"{len(cells)} values, and the header has {len(columns)} columns"
-            mark = TextPosition(source, number, cells[min(len(cells), len(columns)) - 1][0])
+            mark = TextPosition(source, number, list(_cells(line))[min(len(cells), len(columns)) - 1][0])
             raise _wrong(what, f"write one value for each of: {', '.join(name for name, _ in columns)}", mark)
-        for (name, unit), (column, cell) in zip(columns, cells, strict=True):
-            mark = TextPosition(source, number, column, max(len(cell), 1))
-            rows[name].append(_value(name, unit, cell, mark))
-            if name == "time":
-                _check_time(rows["time"], unit, mark)
+        for at, (name, unit) in enumerate(columns):
+            try:
+                rows[name].append(_value(name, unit, cells[at].strip()))
+                if name == "time":
+                    _check_time(rows["time"], unit)
+            except UnitError as error:
+                column, cell = list(_cells(line))[at]
+                mark = TextPosition(source, number, column, max(len(cell), 1))
+                raise _wrong(error.what, error.right, mark) from None
     if len(rows["time"]) < 2:
         what = "a trace of fewer than two rows says nothing of its length"
         raise _wrong(what, "end it with a row that has the time of its end", TextPosition(source, lines[-1][0]))
@@ -218,34 +222,37 @@ def _header(source: Source, number: int, line: str) -> list[tuple[str, str]]:
     return columns
 
 
-def _value(name: str, unit: str, cell: str, mark: TextPosition) -> Fraction:
-    """A cell in base units."""
+def _value(name: str, unit: str, cell: str) -> Fraction | int:
+    """A cell in base units; what is whole there becomes no fraction, which takes ten times as long."""
     kind, most = COLUMNS[name]
     if not _NUMBER.fullmatch(cell):
         said = f"'{cell}' is not a number" if cell else f"no {name} here"
-        raise _wrong(said, f"write a number; its unit, {unit}, stands in the header", mark)
-    value = Fraction(cell) * kind.factors[unit]
+        raise UnitError(said, f"write a number; its unit, {unit}, stands in the header")
+    whole, _, decimals = cell.partition(".")
+    if (digits := whole + decimals).isdigit():
+        parts, one = int(digits) * kind.factors[unit], 10 ** len(decimals)
+        value = Fraction(parts, one) if parts % one else int(parts // one)
+    else:
+        value = Fraction(cell) * kind.factors[unit]
     if value < 0:
-        raise _wrong(f"a {name} of {cell} {unit} is negative", f"{kind.name} is zero or more", mark)
+        raise UnitError(f"a {name} of {cell} {unit} is negative", f"{kind.name} is zero or more")
     if value > most:
         bound = "100 %" if kind is PROBABILITY else format_exact(kind, most)
-        raise _wrong(f"a {name} of {cell} {unit} is too large", f"write at most {bound}", mark)
+        raise UnitError(f"a {name} of {cell} {unit} is too large", f"write at most {bound}")
     return value
 
 
-def _check_time(times: list[Fraction], unit: str, mark: TextPosition) -> None:
+def _check_time(times: list[Fraction | int], unit: str) -> None:
     if len(times) > 1 and round(times[-1]) <= round(times[-2]):
         backwards = "goes backwards" if times[-1] < times[-2] else "stands still"
         before = format_exact(TIME, round(times[-2]))
-        raise _wrong(f"time {backwards}: the row before is of {before}", f"write a later time, in {unit}", mark)
+        raise UnitError(f"time {backwards}: the row before is of {before}", f"write a later time, in {unit}")
     if len(times) > 1 and times[-1] - times[-2] < LEAST_STEP_NS:
         apart = format_exact(TIME, round(times[-1] - times[-2]))
-        raise _wrong(
-            f"{apart} after the row before", "let rows be 1 ms or more apart: each is a change of the link", mark
-        )
+        raise UnitError(f"{apart} after the row before", "let rows be 1 ms or more apart: each is a change of the link")
 
 
-def _check_rates(asked: TraceSource, rates: list[Fraction], mark: TextPosition) -> None:
+def _check_rates(asked: TraceSource, rates: Sequence[Fraction | int], mark: TextPosition) -> None:
     if not any(round(each) for each in rates):
         raise _wrong("a rate of 0 from the beginning to the end", "write a rate above 0 somewhere", mark)
     if not asked.loop and round(rates[-1]) == 0:
