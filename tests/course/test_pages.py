@@ -177,9 +177,8 @@ def test_ctrl_c_keeps_what_was_run(tmp_path: Path) -> None:
 def test_the_page_asks_nobody_and_says_nothing_wrong(course: Course, tmp_path: Path) -> None:
     page = course.made.pages["delay"]
     for file in (page, course.made.index):
-        assert browser.requests(file, tmp_path / file.stem) == set()
-        _, console = browser.dump(file, tmp_path / f"{file.stem}-2")
-        assert console == ""
+        _, console, asked = browser.visited(file, tmp_path / file.stem)
+        assert (console, asked) == ("", set())
 
 
 @pytest.fixture(scope="module")
@@ -195,8 +194,8 @@ def chromium() -> Iterator[Browser]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_width(course: Course, chromium: Browser, width: int, scheme: Literal["light", "dark"]) -> None:
     """Nothing is wider than the screen, and axe-core finds nothing serious, on a lesson's page and on the index."""
+    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     for file in (course.made.pages["delay"], course.made.index):
-        page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page.goto(file.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for each in page.locator("details.question, details.cell").all():
@@ -204,7 +203,7 @@ def test_every_width(course: Course, chromium: Browser, width: int, scheme: Lite
         found = Axe().run(page).response["violations"]
         grave = [f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in GRAVE]
         assert grave == []
-        page.close()
+    page.close()
 
 
 def test_keyboard_alone(course: Course, chromium: Browser) -> None:

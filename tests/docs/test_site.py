@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests.support.browser import dump, requests
+from tests.support.browser import visited
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,10 +102,9 @@ def test_nothing_is_loaded_from_elsewhere(pages: dict[Path, Page]) -> None:
 
 @pytest.mark.parametrize("page", ["index.html", "reference/scenario.html", "search.html"])
 def test_a_browser_asks_nothing_of_a_network(site: Path, tmp_path: Path, page: str) -> None:
-    text, console = dump(site / page, tmp_path)
+    text, console, asked = visited(site / page, tmp_path)
     assert "landspeed" in text
     assert console == ""
-    asked = requests(site / page, tmp_path)
     assert {each for each in asked if not each.startswith(("file:", "data:", "blob:"))} == set()
 
 
@@ -144,12 +143,12 @@ def test_no_page_scrolls_sideways(site: Path) -> None:
     wide = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page()
         for file in ("ns3/03-prr.html", "explanation/engine-bench.html"):
             for width in (390, 1000, 1100, 1279, 1281, 1440, 1790, 1800, 1920):
-                page = browser.new_page(viewport={"width": width, "height": 900})
+                page.set_viewport_size({"width": width, "height": 900})
                 page.goto((site / file).as_uri())
                 takes = page.evaluate("document.documentElement.scrollWidth")
                 wide += [(file, width, takes)] if takes > width else []
-                page.close()
         browser.close()
     assert not wide

@@ -78,6 +78,9 @@ def test_real_programs_were_the_witnesses(made: Path) -> None:
         expanded = (evidence / f"first-40-{end}.txt").read_text()
         assert "Transmission Control Protocol" in expanded
         assert "Window scale" in expanded
+        numbers = [str(number) for number in range(1, 41)]
+        assert [line.split()[0] for line in lines] == re.findall(r"^Frame (\d+): ", expanded, re.MULTILINE) == numbers
+        assert not {*lines} & {*expanded.splitlines()}
         capture = evidence / f"capture-{end}.pcap"
         assert 19_000_000 < capture.stat().st_size <= 20_000_000  # the first 20 MB, cut to whole packets
         before, after = ((evidence / f"settings-{end}-{when}.txt").read_text() for when in ("before", "after"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import landspeed
-from tests.support.emu_fixtures import FIRST, ROOT, execute, plan_of, scenario, wait_until
+from tests.support.emu_fixtures import FIRST, ROOT, busy_host, execute, plan_of, scenario, wait_until
 from tests.support.own_clone import copied_clone, in_clone
 
 pytestmark = pytest.mark.guest
@@ -124,12 +124,8 @@ def test_an_ordinary_user_gets_of_a_mininet_script_what_root_gets(clone: Path, u
         shutil.chown(out, user)
     words = ("mn", "--quiet", "--out", out, clone / "docs/examples/mininet/bufferbloat.py")
     done = [in_clone(clone, *words, user=user or None)]
-    busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
-    try:
+    with busy_host():
         done.append(in_clone(clone, *words, user=user or None))
-    finally:
-        busy.kill()
-        busy.wait()
     done.append(in_clone(clone, *words))
     assert [each.returncode for each in done] == [0, 0, 0], done[0].stderr
     assert {(each.stdout, each.stderr) for each in done} == {(done[0].stdout, done[0].stderr)}

@@ -53,9 +53,19 @@ def browser() -> Generator[Browser]:
         found.close()
 
 
-def shown(browser: Browser, address: str, width: int = 1440) -> tuple[Page, Seen]:
-    """A page, drawn."""
-    page = browser.new_page(viewport={"width": width, "height": 900}, reduced_motion="reduce")
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Generator[Page]:
+    """A tab for one test after the other: to make one is more work than to load a page."""
+    with browser.new_page() as page:
+        yield page
+
+
+def shown(page: Page, address: str, width: int = 1440) -> tuple[Page, Seen]:
+    """A page, loaded anew in a tab and drawn."""
+    page.goto("about:blank")
+    page.mouse.move(0, 0)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(media="screen", color_scheme="light", reduced_motion="reduce")
     page.set_default_timeout(PATIENCE_MS)
     seen = Seen()
     page.on("console", lambda message: seen.console.append(message.text))
@@ -67,12 +77,11 @@ def shown(browser: Browser, address: str, width: int = 1440) -> tuple[Page, Seen
 
 
 @pytest.fixture
-def static(browser: Browser, place: tuple[Path, Path, Path]) -> Generator[tuple[Page, Seen]]:
-    page, seen = shown(browser, place[2].as_uri())
+def static(tab: Page, place: tuple[Path, Path, Path]) -> Generator[tuple[Page, Seen]]:
+    page, seen = shown(tab, place[2].as_uri())
     yield page, seen
     assert seen.console == []
     assert all(each.startswith(("file:", "data:")) for each in seen.asked), seen.asked
-    page.close()
 
 
 def rate(page: Page, place: str) -> float:
@@ -199,8 +208,8 @@ def test_keyboard_alone(static: tuple[Page, Seen]) -> None:
 
 @pytest.mark.parametrize("width", [360, 768, 1024, 1440])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_width(browser: Browser, place: tuple[Path, Path, Path], width: int, scheme: str) -> None:
-    page, seen = shown(browser, place[2].as_uri(), width)
+def test_every_width(tab: Page, place: tuple[Path, Path, Path], width: int, scheme: str) -> None:
+    page, seen = shown(tab, place[2].as_uri(), width)
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     slide(page, "streams", 2)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -208,11 +217,10 @@ def test_every_width(browser: Browser, place: tuple[Path, Path, Path], width: in
     grave = [f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")]
     assert grave == []
     assert seen.console == []
-    page.close()
 
 
-def test_the_pipe_moves_unless_it_shall_not(browser: Browser, place: tuple[Path, Path, Path]) -> None:
-    page, _ = shown(browser, place[2].as_uri())
+def test_the_pipe_moves_unless_it_shall_not(tab: Page, place: tuple[Path, Path, Path]) -> None:
+    page, _ = shown(tab, place[2].as_uri())
     first = "document.querySelector('#pipe .packet').getAttribute('x')"
     expect(page.locator("#still")).to_have_attribute("aria-pressed", "true")  # the reader asked for less motion
     before = page.evaluate(first)
@@ -223,7 +231,6 @@ def test_the_pipe_moves_unless_it_shall_not(browser: Browser, place: tuple[Path,
     assert page.locator("#pipe .packet").count() == round(
         48 * 2762 / (12_500_000 / 1538)
     )  # the window's part of the BDP
-    page.close()
 
 
 def test_on_a_tablet(browser: Browser, place: tuple[Path, Path, Path]) -> None:
@@ -278,11 +285,10 @@ def test_a_setting_has_an_address(browser: Browser, place: tuple[Path, Path, Pat
     slide(page, "rtt", 5)
     address = page.url
     mean = rate(page, "theory-mean")
-    other, _ = shown(browser, address)
+    other, _ = shown(browser.new_page(), address)
     assert other.locator("#o-rtt").inner_text() == "300 ms"
     assert rate(other, "theory-mean") == mean
-    other.close()
-    broken, seen = shown(browser, place[2].as_uri() + "#1.2.x")
+    broken, seen = shown(other, place[2].as_uri() + "#1.2.x")
     assert broken.locator("#o-rtt").inner_text() == "100 ms"
     assert seen.console == []
     broken.close()
@@ -315,7 +321,7 @@ def served(place: tuple[Path, Path, Path], hold: Path) -> Generator[Served]:
 
 
 def test_a_served_run_adds_its_points(browser: Browser, served: Served, hold: Path) -> None:
-    page, seen = shown(browser, served.address)
+    page, seen = shown(browser.new_page(), served.address)
     slide(page, "mtu", 1)
     slide(page, "rtt", 0)
     slide(page, "window", 0)
@@ -348,7 +354,7 @@ def test_a_served_run_adds_its_points(browser: Browser, served: Served, hold: Pa
 
 
 def test_cancel_by_keyboard(browser: Browser, served: Served) -> None:
-    page, seen = shown(browser, served.address, 360)
+    page, seen = shown(browser.new_page(), served.address, 360)
     slide(page, "mtu", 1)
     slide(page, "rtt", 2)
     page.locator("#ask").focus()

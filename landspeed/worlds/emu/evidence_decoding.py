@@ -5,6 +5,7 @@ The guest takes it (guest/evidence_captures.py).
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import subprocess
@@ -43,12 +44,23 @@ def finish_evidence(folder: Path) -> dict[str, int]:
             continue
         first = capture.with_name(f"first-{FIRST_PACKETS}-{end}.pcap")
         first.write_bytes(first_packets(capture.read_bytes(), FIRST_PACKETS))
-        for suffix, options in (("-lines", []), ("", ["-O", "frame,eth,ip,ipv6,tcp"])):
-            words = ["tshark", "-n", "-r", str(first), "-o", "tcp.desegment_tcp_streams:FALSE", *options]
-            done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-            lines = [line[:LONGEST_LINE] for line in done.stdout.splitlines()]
-            (first.with_name(f"{first.stem}{suffix}.txt")).write_text("\n".join(lines) + "\n")
+        for suffix, lines in zip(("-lines", ""), _decoded(first), strict=True):
+            text = "\n".join(line[:LONGEST_LINE] for line in lines)
+            (first.with_name(f"{first.stem}{suffix}.txt")).write_text(text + "\n")
     return found
+
+
+def _decoded(capture: Path) -> tuple[list[str], list[str]]:
+    """A line for each packet, and all of its headers: of one start of tshark, which takes longer than its reading.
+
+    The line of a packet comes before its headers, which begin with those of the frame.
+    """
+    words = ["tshark", "-n", "-r", str(capture), "-o", "tcp.desegment_tcp_streams:FALSE"]
+    words += ["-P", "-O", "frame,eth,ip,ipv6,tcp"]
+    done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+    lines = done.stdout.splitlines()
+    heads = {before for before, line in enumerate(lines[1:]) if re.match(r"Frame \d+: ", line)}
+    return [lines[each] for each in sorted(heads)], [line for each, line in enumerate(lines) if each not in heads]
 
 
 def _place(capture: Path) -> tuple[bool, bool, int, str]:

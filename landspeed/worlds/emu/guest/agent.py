@@ -145,9 +145,8 @@ def _transfer(network: Network, job: Job, runs: list[JoinedLinks], result: dict[
             clock.start_afresh()
         for flow, programs in zip(network.plan.flows, job.flows, strict=True):
             of_flow = FlowPath(network, flow)
-            gathered.append(
-                evidence_captures.EvidenceGatherer(of_flow, programs.port, programs.folder, whole=job.whole_captures)
-            )
+            more = {"whole": job.whole_captures, "real_clock": job.clock == "real"}
+            gathered.append(evidence_captures.EvidenceGatherer(of_flow, programs.port, programs.folder, **more))
             gathered[-1].before()
     result["effective"] |= {
         "moderation_ns": moderate(network) if job.moderate else 0,

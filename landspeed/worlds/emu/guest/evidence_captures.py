@@ -21,6 +21,9 @@ from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 
 CAPTURE_BYTES, WHOLE_BYTES = 20_000_000, 1 << 62
 PING_COUNT = 10
+# The kernel's memory for packets that tcpdump has not read yet, all of it touched at its start. In virtual time no time
+# passes until it has read them.
+BUFFER_KIB, REAL_BUFFER_KIB = 8 << 10, 64 << 10
 HANDED_OVER_S = 1.5  # libpcap gives tcpdump what the kernel has kept each second, and not at its end
 ICMP_HEADER_BYTES = 8
 IP_HEADER_BYTES = {4: 20, 6: 40}
@@ -29,7 +32,9 @@ IP_HEADER_BYTES = {4: 20, 6: 40}
 class EvidenceGatherer:
     """Gathers it around one flow's transfer."""
 
-    def __init__(self, network: FlowPath, port: int, folder: str, *, whole: bool = False) -> None:
+    def __init__(
+        self, network: FlowPath, port: int, folder: str, *, whole: bool = False, real_clock: bool = False
+    ) -> None:
         """Make the folder.
 
         Args:
@@ -37,6 +42,7 @@ class EvidenceGatherer:
             port: on which its receiver listens.
             folder: of the flow, in that of the run.
             whole: capture to the end, at every node.
+            real_clock: packets come while tcpdump waits for a processor.
         """
         self.network = network
         self.port = port
@@ -49,6 +55,7 @@ class EvidenceGatherer:
             ("receiver", last, 0, network.interface_name(last)),
         )
         self._limit_bytes = WHOLE_BYTES if whole else CAPTURE_BYTES
+        self._buffer_kib = REAL_BUFFER_KIB if real_clock else BUFFER_KIB
         self._devices = [(end, network, position, device) for end, position, _, device in self.ends]
         if whole:
             self._devices += [(f"hop{hop}", network, hop, network.interface_name(hop)) for hop in range(1, last)]
@@ -109,9 +116,12 @@ class EvidenceGatherer:
                 subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False)
 
     def _capture(self, end: str, path: FlowPath, position: int, device: str) -> None:
-        """`tcpdump | head -c`: tcpdump cannot stop after an amount, and ends when nobody reads."""
+        """`tcpdump | head -c`: tcpdump cannot stop after an amount, and ends when nobody reads.
+
+        It writes when its buffer is full (without -U), and what is left at its end: a packet is not a system call.
+        """
         log = self.out / "log" / f"tcpdump-{end}.log"
-        words = ["tcpdump", "-i", device, "-n", "-U", "-s", "0", "-B", "65536", "-Z", "root", "-w", "-"]
+        words = ["tcpdump", "-i", device, "-n", "-s", "0", "-B", str(self._buffer_kib), "-Z", "root", "-w", "-"]
         # The control connection opens first, then the data connections. Another flow's receiver may have this port.
         words += ["tcp", "port", str(self.port), "and", "host", self.network.address(len(self.network.nodes) - 1)]
         with (
