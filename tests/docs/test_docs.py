@@ -5,6 +5,7 @@ import io
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from docs.blocks import Block, MarkerError, read_blocks
 from docs.figures import documents
 from landspeed.cli.command_table import make_parser
 from landspeed.cli.main import split_program
+from landspeed.cli.parser import Parser
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.resolve.resolve import make_plan
 
@@ -94,13 +96,19 @@ def problem(words: list[str]) -> str | None:
     return None if "/" not in words[0] or built or (ROOT / words[0]).exists() else f"no such file: {words[0]}"
 
 
+@cache
+def parser() -> Parser:
+    """That of all commands with all arguments, made once: parsing leaves nothing in it."""
+    return make_parser()
+
+
 def problem_of_ours(words: list[str]) -> str | None:
     """The same for a command that begins with `landspeed`."""
     own, program = split_program(words[1:])
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-            parsed = make_parser().parse_args(own if not is_prose(words) else [*named(words), "--help"])
+            parsed = parser().parse_args(own if not is_prose(words) else [*named(words), "--help"])
     except SystemExit as end:
         return said.getvalue() if end.code else None
     if own[0] == "exec" and not program:

@@ -69,13 +69,15 @@ def test_what_counts_as_spelling_one(text: str, caught: bool, tmp_path: Path) ->
 def _spelt(file: Path) -> Iterator[str]:
     """Texts of a module that are words for limits, present or former."""
     for node in ast.walk(ast.parse(file.read_text())):
-        looked_at = (
-            [*node.args, *(each for each in node.keywords if each.arg == "kind")]
-            if isinstance(node, ast.Call)
-            else [node]
-        )
-        constants = [each for part in looked_at for each in ast.walk(part) if isinstance(each, ast.Constant)]
-        inside = [each for each in constants if each.value in WORDS | FORMER] if _holds_a_limit(node) else []
+        inside: list[ast.Constant] = []
+        if _holds_a_limit(node):
+            looked_at = (
+                [*node.args, *(each for each in node.keywords if each.arg == "kind")]
+                if isinstance(node, ast.Call)
+                else [node]
+            )
+            constants = [each for part in looked_at for each in ast.walk(part) if isinstance(each, ast.Constant)]
+            inside = [each for each in constants if each.value in WORDS | FORMER]
         if isinstance(node, ast.Constant) and node.value in WORDS - ELSEWHERE:
             inside.append(node)
         yield from (f"{each.lineno}: {each.value}" for each in inside)

@@ -65,7 +65,7 @@ def test_a_way_back_full_of_acknowledgments_ends_nothing(tmp_path: Path) -> None
         {"one_way_delay": "20 ms", "line_rate": "40 Mbit/s", "reverse": {"line_rate": "50 kbit/s", "queue": "4 kB"}}
     ]
     asked = {"duration": "200 s", "congestion_control": "reno", "window": "16 MB"}
-    record, bundle = transfer(plan_of(tmp_path, scenario(links, nic="1 Gbit/s", transfer=asked)), tmp_path)
+    _, bundle = transfer(plan_of(tmp_path, scenario(links, nic="1 Gbit/s", transfer=asked)), tmp_path)
     told = json.loads((bundle / "engine.json").read_text())
     assert (told["complete"], told["error"], told["duration_s"]) == (True, None, 200)
     assert told["bytes"] > 100e6
