@@ -6,6 +6,7 @@
 #include "command/hosts.h"
 
 #include <sodium.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,8 @@ int main(int argc, char **argv)
 	json_start();
 	descriptors_raise();
 	clock_make_exact();
-	if (argc == 2 && strcmp(argv[1], HOSTS_WORD) == 0) {
+	const bool many = argc == 2 && strcmp(argv[1], HOSTS_WORD) == 0;
+	if (many) {
 		int status;
 		if (!hosts_follow(&argc, &argv, &status))
 			return status;
@@ -66,8 +68,12 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+		if (strcmp(argv[1], commands[i].name) == 0) {
+			int status = commands[i].run(argc - 1, argv + 1);
+			if (many)
+				hosts_leave(status);
+			return status;
+		}
 	}
 	(void)fprintf(stderr,
 		      "landspeed-engine: '%s' is not a command; see 'landspeed-engine --help'\n",
