@@ -63,8 +63,8 @@ int net_no_delay(int fd, struct failure *failure);
 /* Small messages leave at once; a peer that vanished is noticed within minutes, or after a silence
  * of `patience_ns` if that is longer. */
 int net_keep_alive(int fd, uint64_t patience_ns, struct failure *failure);
-/* Probes go on, for the state of a firewall on the way; that two hours of them are not answered means
- * nothing yet. */
+/* Probes go on, for the state of a firewall on the way; that two hours of them are not answered
+ * means nothing yet. */
 int net_keep_alive_anyway(int fd, struct failure *failure);
 /* Closes with a reset: what is still queued is thrown away. */
 void net_abort(int fd);
