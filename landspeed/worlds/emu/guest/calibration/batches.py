@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import socket
 import struct
@@ -30,19 +31,10 @@ def send_at(sock: socket.socket, first: int, due_ns: list[int], payload_bytes: i
 
 def _send(sock: socket.socket, first: int, due_ns: list[int], payload_bytes: int) -> None:
     count, each = len(due_ns), SENT_CONTROL.size
-    controls = ctypes.create_string_buffer(
-        b"".join(SENT_CONTROL.pack(each, socket.SOL_SOCKET, SCM_TXTIME, at_ns) for at_ns in due_ns), count * each
-    )
-    numbers = ctypes.create_string_buffer(
-        b"".join(SEQUENCE.pack(first + number) for number in range(count)), count * SEQUENCE.size
-    )
-    filling = ctypes.create_string_buffer(payload_bytes - SEQUENCE.size)
-    at, rest = ctypes.addressof(numbers), VECTOR.pack(ctypes.addressof(filling), len(filling))
-    vectors = ctypes.create_string_buffer(
-        b"".join(VECTOR.pack(at + number * SEQUENCE.size, SEQUENCE.size) + rest for number in range(count)),
-        2 * count * VECTOR.size,
-    )
-    headers = _headers(count, vectors, 2, controls, each)
+    places = _places(count, each, payload_bytes - SEQUENCE.size)
+    places.numbers.raw = b"".join(SEQUENCE.pack(first + number) for number in range(count))
+    places.controls.raw = b"".join(SENT_CONTROL.pack(each, socket.SOL_SOCKET, SCM_TXTIME, at_ns) for at_ns in due_ns)
+    headers = places.headers()
     done = 0
     while done < count:
         offset = ctypes.byref(headers, done * HEADER.size)
@@ -58,35 +50,43 @@ def receive(sock: socket.socket, most: int) -> list[tuple[int, int]]:
 
 
 def _receive(sock: socket.socket, count: int) -> list[tuple[int, int]]:
-    each = SEQUENCE.size
-    controls = ctypes.create_string_buffer(count * CONTROL_BYTES)
-    numbers = ctypes.create_string_buffer(count * each)
-    at = ctypes.addressof(numbers)
-    vectors = ctypes.create_string_buffer(
-        b"".join(VECTOR.pack(at + number * each, each) for number in range(count)), count * VECTOR.size
-    )
-    headers = _headers(count, vectors, 1, controls, CONTROL_BYTES)
+    places = _places(count, CONTROL_BYTES, 0)
     try:
-        got = _checked(_libc.recvmmsg(sock.fileno(), headers, count, socket.MSG_DONTWAIT, None), "recvmmsg")
+        got = _checked(_libc.recvmmsg(sock.fileno(), places.headers(), count, socket.MSG_DONTWAIT, None), "recvmmsg")
     except BlockingIOError:
         return []
     found: list[tuple[int, int]] = []
     for number in range(got):
-        seconds, nanoseconds = struct.unpack_from("=qq", controls, number * CONTROL_BYTES + 16)
-        (sequence,) = SEQUENCE.unpack_from(numbers, number * each)
+        seconds, nanoseconds = struct.unpack_from("=qq", places.controls, number * CONTROL_BYTES + 16)
+        (sequence,) = SEQUENCE.unpack_from(places.numbers, number * SEQUENCE.size)
         found.append((sequence, seconds * 1_000_000_000 + nanoseconds))
     return found
 
 
-def _headers(
-    count: int, vectors: ctypes.Array[ctypes.c_char], parts: int, controls: ctypes.Array[ctypes.c_char], each: int
-) -> ctypes.Array[ctypes.c_char]:
-    vector, control = ctypes.addressof(vectors), ctypes.addressof(controls)
-    packed = b"".join(
-        HEADER.pack(0, 0, vector + number * parts * VECTOR.size, parts, control + number * each, each, 0, 0)
-        for number in range(count)
-    )
-    return ctypes.create_string_buffer(packed, len(packed))
+class _Places:
+    """Where so many packets are in memory: the number of each, its control data, and what follows each number."""
+
+    def __init__(self, count: int, control_bytes: int, filling_bytes: int) -> None:
+        self.numbers = ctypes.create_string_buffer(count * SEQUENCE.size)
+        self.controls = ctypes.create_string_buffer(count * control_bytes)
+        self._filling = ctypes.create_string_buffer(filling_bytes)
+        number_at, control_at = ctypes.addressof(self.numbers), ctypes.addressof(self.controls)
+        filling = VECTOR.pack(ctypes.addressof(self._filling), filling_bytes)
+        size = SEQUENCE.size
+        packed = b"".join(VECTOR.pack(number_at + each * size, size) + filling for each in range(count))
+        self._vectors = ctypes.create_string_buffer(packed, len(packed))
+        vector_at, both = ctypes.addressof(self._vectors), 2 * VECTOR.size
+        self._headers = b"".join(
+            HEADER.pack(0, 0, vector_at + each * both, 2, control_at + each * control_bytes, control_bytes, 0, 0)
+            for each in range(count)
+        )
+
+    def headers(self) -> ctypes.Array[ctypes.c_char]:
+        """What the kernel is given, and writes into."""
+        return ctypes.create_string_buffer(self._headers, len(self._headers))
+
+
+_places = functools.cache(_Places)  # flows of one path have trains of one length
 
 
 def _checked(result: int, what: str) -> int:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from landspeed.scenario.plan.flow_path import lanes, path_of, subflows
-from landspeed.scenario.plan.routing import edges_of, lanes_of, nodes_of, routes_of
+from landspeed.scenario.plan.routing import lanes_of, nodes_of, routes_of
 from landspeed.scenario.theory.timing import echo_bytes, echo_ns, error_bytes, hop_echo_ns, line_of, one_way_ns
 from landspeed.worlds.emu.guest.network.network import Network, link_address
 
@@ -95,7 +95,7 @@ class FlowPath:
     def _answers(self, position: int) -> list[Lane]:
         """The lanes of an answer from a router to the source, where the ways part."""
         whole, node, source = self.network.plan, self.names[position], self.names[0]
-        edges, back = edges_of(whole), [link for link, _ in self._back]
+        edges, back = self.network.edges, [link for link, _ in self._back]
         table = routes_of(whole).to(source) | dict(zip(nodes_of(edges, self.names[-1], back), back, strict=False))
         route: list[int] = []
         while node != source:

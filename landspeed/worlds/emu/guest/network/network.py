@@ -19,6 +19,7 @@ from landspeed.worlds.emu.guest.network import nodes, offloads
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Flow, Link, Node, Plan
+    from landspeed.scenario.plan.routing import Edge
 
 LOOPBACK = 1  # index of the interface that a namespace begins with
 IPV4_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
@@ -42,6 +43,7 @@ class Network:
         late_ns: how late the guest's timers may be; buckets are as deep as that.
         nodes: in the plan's order; a node's place there is its position.
         position: name → position.
+        edges: the links as routing sees them.
     """
 
     def __init__(self, plan: Plan, late_ns: int = 1_000) -> None:
@@ -51,7 +53,8 @@ class Network:
         self.position = {name: position for position, name in enumerate(self.names)}
         self._ends = interface_names(plan)
         self._own = own_ends(plan)
-        self._second = second_ends_of(plan)
+        self.edges = edges_of(plan)
+        self._second = second_ends_of(plan, self.edges)
         self.nodes = [nodes.GuestNode(name) for name in self.names]
         self._netlink = [nl.Netlink(node) for node in self.nodes]
         self._index: dict[tuple[int, str], int] = {}
@@ -198,9 +201,9 @@ def own_ends(plan: Plan) -> dict[str, tuple[int, int]]:
     return found
 
 
-def second_ends_of(plan: Plan) -> dict[str, tuple[int, int]]:
+def second_ends_of(plan: Plan, edges: list[Edge]) -> dict[str, tuple[int, int]]:
     """Host → the (link, side) whose address second subflows of MPTCP have there."""
-    edges, found = edges_of(plan), dict[str, tuple[int, int]]()
+    found: dict[str, tuple[int, int]] = {}
     for flow in plan.flows:
         if flow.second_route:
             ends = second_ends(edges, flow.source, flow.route, flow.second_route)

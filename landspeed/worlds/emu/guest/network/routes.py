@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from landspeed.scenario.plan.routing import Routes, edges_of, nodes_of, routes_of
+from landspeed.scenario.plan.routing import Routes, nodes_of, routes_of
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
@@ -75,6 +75,14 @@ def add_routes(network: Network) -> None:
 
 def _entries(plan: Plan, routes: Routes | None, name: str) -> Iterator[RouteEntry]:
     """Yield the routes of a node over its links. The kernel knows the node's own subnets."""
+    own = [link.index for link in plan.links if name in (link.a, link.b)]
+    others = (node.name for node in plan.nodes if node.name != name)
+    if routes and len(own) == 1 and all(name in routes.to(other) for other in others):
+        return iter([RouteEntry(0, 0, own[0])])  # as that of all subnets comes to, in the time of one
+    return _to_subnets(plan, routes, name)
+
+
+def _to_subnets(plan: Plan, routes: Routes | None, name: str) -> Iterator[RouteEntry]:
     version = plan.ip_version
     bits, width = LINK_BITS[version], ADDRESS_BITS[version]
     own = {link.index for link in plan.links if name in (link.a, link.b)}
@@ -140,7 +148,7 @@ def _own_ways(network: Network, routes: Routes | None, name: str) -> Iterator[Ro
 
     A router of the one way alone answers (ICMP) to an address to which only the other leads: as to the host.
     """
-    plan, edges, width = network.plan, edges_of(network.plan), ADDRESS_BITS[network.plan.ip_version]
+    plan, edges, width = network.plan, network.edges, ADDRESS_BITS[network.plan.ip_version]
     for flow in plan.flows:
         if not flow.own_way:
             continue
@@ -165,7 +173,7 @@ def _second_routes(network: Network, name: str) -> Iterator[RouteEntry]:
 
     And from own address to own address over the first, since a host would send from the address of the interface.
     """
-    plan, edges = network.plan, edges_of(network.plan)
+    plan, edges = network.plan, network.edges
     for flow in plan.flows:
         if not flow.second_route:
             continue
