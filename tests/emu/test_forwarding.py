@@ -1,6 +1,6 @@
 """Routers that send a packet where the one before went (patch 0033) send none where Linux would not.
 
-The figures are those of a host's Linux without the patch, too: `unshare -nm`, and a tmpfs at /run/netns, run the program there.
+The figures are also those of a host's Linux without the patch: `unshare -nm`, a tmpfs at /run/netns, and the program.
 """
 
 import json
