@@ -152,7 +152,7 @@ def _unique(plan: Plan, record: RunRecord) -> RuleCheck:
         counted = f"{grouped(blocks)} blocks, {grouped(faults)} faults"
         text = f"each block numbered, of generated data of its own, its checksum verified by the receiver: {counted}"
         return _check("unique", rule, faults == 0, text + recorded)
-    text = "the payload is one memory file of pseudo-random data, sent again and again"
+    text = "the payload is one memory file, sent again and again"
     return _check("unique", rule, False if record.tool == "engine" else None, text + recorded)
 
 

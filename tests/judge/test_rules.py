@@ -182,7 +182,7 @@ def test_the_evidence_of_a_good_run() -> None:
         (
             "unique",
             {"tool_result": {"receive_mode": "memory"}},
-            "the payload is one memory file of pseudo-random data, sent again and again",
+            "the payload is one memory file, sent again and again",
         ),
         ("routers", {"calibration": None}, "12 routers in the scenario; no traceroute was made"),
         ("routers", {"calibration": CalibrationResult()}, "12 routers in the scenario; no traceroute was made"),

@@ -13,12 +13,6 @@
 #define SEAL_TRIES 30
 #define SEALS      (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 
-static int part_write(int fd, const void *bytes, size_t count, uint64_t at, struct failure *failure)
-{
-	int error = pwrite_all(fd, bytes, count, at);
-	return error != 0 ? failure_set_errno(failure, error, "cannot fill the payload") : 0;
-}
-
 /* By write() and not through a mapping: page faults are what costs in a virtual machine. */
 static int payload_fill(int fd, uint64_t seed, struct failure *failure)
 {
@@ -29,7 +23,9 @@ static int payload_fill(int fd, uint64_t seed, struct failure *failure)
 		return failure_set(failure, "out of memory");
 	for (uint64_t done = 0; done < PAYLOAD_BYTES && status == 0; done += PART_BYTES) {
 		generator_fill(&generator, done, part, PART_BYTES);
-		status = part_write(fd, part, PART_BYTES, done, failure);
+		int error = pwrite_all(fd, part, PART_BYTES, done);
+		if (error != 0)
+			status = failure_set_errno(failure, error, "cannot fill the payload");
 	}
 	free(part);
 	return status;
@@ -52,19 +48,25 @@ static int payload_seal(int fd, struct failure *failure)
 
 static int memory_file(struct payload *payload, uint64_t seed, struct failure *failure)
 {
-	payload->bytes = NULL;
-	payload->seed = seed;
+	*payload = (struct payload){.seed = seed};
 	payload->fd = memfd_create("landspeed-payload", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	return payload->fd < 0 ? failure_set_errno(failure, errno, "memfd_create") : 0;
+}
+
+static int payload_seal_or_close(struct payload *payload, struct failure *failure)
+{
+	int status = payload_seal(payload->fd, failure);
+	if (status != 0)
+		payload_close(payload);
+	return status;
 }
 
 int payload_open(struct payload *payload, uint64_t seed, struct failure *failure)
 {
 	if (memory_file(payload, seed, failure) != 0)
 		return -1;
-	if (payload_fill(payload->fd, seed, failure) == 0 &&
-	    payload_seal(payload->fd, failure) == 0)
-		return 0;
+	if (payload_fill(payload->fd, seed, failure) == 0)
+		return payload_seal_or_close(payload, failure);
 	payload_close(payload);
 	return -1;
 }
@@ -75,52 +77,18 @@ int payload_given(void)
 	return word != NULL ? (int)strtol(word, NULL, 10) : -1;
 }
 
-/* Of the process, not of the descriptor: all have that one from their common parent. */
-static int payload_lock(int fd, short kind, struct failure *failure)
-{
-	struct flock lock = {.l_type = kind, .l_whence = SEEK_SET};
-	int status;
-	do
-		status = fcntl(fd, F_SETLKW, &lock);
-	while (status != 0 && errno == EINTR);
-	return status != 0 ? failure_set_errno(failure, errno, "cannot lock the payload") : 0;
-}
-
-/* The seed stands behind the bytes, and a file that is sealed is whole. */
-static int payload_fill_once(struct payload *payload, struct failure *failure)
-{
-	uint8_t *seed = (uint8_t *)&payload->seed;
-	const size_t size = sizeof(payload->seed);
-	int seals = fcntl(payload->fd, F_GET_SEALS);
-	if (seals < 0)
-		return failure_set_errno(failure, errno, "LANDSPEED_PAYLOAD");
-	if ((seals & SEALS) != SEALS) {
-		if (payload_fill(payload->fd, payload->seed, failure) != 0 ||
-		    part_write(payload->fd, seed, size, PAYLOAD_BYTES, failure) != 0)
-			return -1;
-		return payload_seal(payload->fd, failure);
-	}
-	if (pread_all(payload->fd, seed, size, size, PAYLOAD_BYTES) != (ssize_t)size)
-		return failure_set(failure, "LANDSPEED_PAYLOAD: that file holds no payload");
-	return 0;
-}
-
 /* Each makes a file of its own even so, and leaves it empty: Linux draws a random number for a
  * file, and a guest that gave its senders one would not be the same as one that did not. */
-int payload_share(struct payload *payload, int given, uint64_t seed, struct failure *failure)
+int payload_share(struct payload *payload, int given, struct failure *failure)
 {
-	if (memory_file(payload, seed, failure) != 0)
+	if (memory_file(payload, 0, failure) != 0)
 		return -1;
-	int status = dup3(given, payload->fd, O_CLOEXEC) < 0
-			 ? failure_set_errno(failure, errno, "LANDSPEED_PAYLOAD")
-			 : payload_lock(payload->fd, F_WRLCK, failure);
-	if (status == 0)
-		status = payload_fill_once(payload, failure);
-	if (status == 0)
-		status = payload_lock(payload->fd, F_UNLCK, failure);
-	if (status != 0)
-		payload_close(payload);
-	return status;
+	payload->blank = true;
+	if (dup3(given, payload->fd, O_CLOEXEC) >= 0 && ftruncate(payload->fd, PAYLOAD_BYTES) == 0)
+		return payload_seal_or_close(payload, failure);
+	failure_set_errno(failure, errno, "LANDSPEED_PAYLOAD");
+	payload_close(payload);
+	return -1;
 }
 
 int payload_map(struct payload *payload, struct failure *failure)
@@ -140,7 +108,8 @@ bool payload_huge(struct payload *payload)
 	if (buffer_open(&huge, PAYLOAD_BYTES) != 0)
 		return false;
 	if (huge.pages != BUFFER_PAGES_PLAIN) {
-		generator_fill(&generator, 0, huge.bytes, PAYLOAD_BYTES);
+		if (!payload->blank)
+			generator_fill(&generator, 0, huge.bytes, PAYLOAD_BYTES);
 		if (mprotect(huge.bytes, huge.size, PROT_READ) == 0) {
 			payload->huge = huge;
 			payload->bytes = huge.bytes;

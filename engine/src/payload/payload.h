@@ -17,6 +17,7 @@
 struct payload {
 	int fd;
 	uint64_t seed;        /* of the bytes */
+	bool blank;           /* they are zeros */
 	const uint8_t *bytes; /* mapped for reading; NULL until payload_map or payload_huge */
 	struct buffer huge;   /* the same bytes in huge pages; empty unless payload_huge */
 };
@@ -24,13 +25,13 @@ struct payload {
 /* PAYLOAD_BYTES pseudo-random bytes of that seed (generator.h). 0 or -1. */
 int payload_open(struct payload *payload, uint64_t seed, struct failure *failure);
 /*
- * Many senders of one machine need not hold the same memory each. Who starts them gives all of them
- * one memory file (memfd_create(2) with MFD_ALLOW_SEALING) by a descriptor whose number is in
- * LANDSPEED_PAYLOAD. -1: nobody did.
+ * In a virtual machine memory is dear to touch, and nobody reads what is sent. Who starts senders
+ * there gives all of them one memory file (memfd_create(2) with MFD_ALLOW_SEALING) by a descriptor
+ * whose number is in LANDSPEED_PAYLOAD. -1: nobody did.
  */
 int payload_given(void);
-/* What that descriptor holds; the first fills and seals it, with its seed. 0 or -1. */
-int payload_share(struct payload *payload, int given, uint64_t seed, struct failure *failure);
+/* PAYLOAD_BYTES zeros in that file, which have no memory: it is sized and sealed. 0 or -1. */
+int payload_share(struct payload *payload, int given, struct failure *failure);
 /* For the ways of sending that take memory, not a file. */
 int payload_map(struct payload *payload, struct failure *failure);
 /*

@@ -45,7 +45,7 @@ int send_prepare(struct send_state *state)
 	if (sending->made)
 		return 0;
 	int given = options->seeded ? -1 : payload_given();
-	return given >= 0 ? payload_share(&sending->payload, given, sending->seed, &state->failure)
+	return given >= 0 ? payload_share(&sending->payload, given, &state->failure)
 			  : payload_open(&sending->payload, sending->seed, &state->failure);
 }
 
@@ -214,8 +214,7 @@ void send_payload_report(const struct send_state *state, cJSON *object)
 		reason_report(state, used);
 	else
 		json_add_text(used, "reason", NULL);
-	json_add_u64(used, "payload_seed",
-		     sending->payload.fd >= 0 ? sending->payload.seed : sending->seed);
+	json_add_known(used, "payload_seed", sending->seed, !sending->payload.blank);
 	json_add_text(used, "pages",
 		      begun && sending->made ? streams_pages(state->streams, 0)
 		      : begun && sending->payload.huge.bytes != NULL

@@ -117,6 +117,7 @@ class ZeroCopy(_Part):
 class SendMethod(_Part):
     """Way in which the bytes were handed to the kernel, and the reason; `way` is null if nothing was sent.
 
+    `payload_seed`: null, the payload is the zeros of a file that it was given;
     `packet_bytes`: what splice gives the socket for one packet, null when it is another way or not known;
     `block_bytes`: of a full block of verified payload, null without.
     """
@@ -124,7 +125,7 @@ class SendMethod(_Part):
     asked: str
     way: str | None
     reason: str | None
-    payload_seed: int
+    payload_seed: int | None
     pages: str | None
     packet_bytes: int | None = None
     block_bytes: int | None = None
