@@ -93,8 +93,9 @@ int payload_share(struct payload *payload, int given, struct failure *failure)
 
 int payload_map(struct payload *payload, struct failure *failure)
 {
-	void *bytes =
-	    mmap(NULL, PAYLOAD_BYTES, PROT_READ, MAP_SHARED | MAP_POPULATE, payload->fd, 0);
+	int at_once =
+	    payload->blank ? 0 : MAP_POPULATE; /* a page of zeros has memory from then on */
+	void *bytes = mmap(NULL, PAYLOAD_BYTES, PROT_READ, MAP_SHARED | at_once, payload->fd, 0);
 	if (bytes == MAP_FAILED)
 		return failure_set_errno(failure, errno, "cannot map the payload");
 	payload->bytes = bytes;

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 SMALLEST_GUEST_BYTES = 128 << 20  # below this its programs do not even start
 KEEP_FREE_BYTES = 512 << 20  # for this program and the host
 
-# What the engine's transfer takes, measured on 23 paths and networks (tests/emu/network/test_sizes.py holds some).
-KERNEL_BYTES = 66 << 20  # the kernel, the programs, what they read of files
+# What the engine's transfer takes, fitted to 20 paths and networks (tests/emu/network/test_sizes.py holds some).
+KERNEL_BYTES = 44 << 20  # the kernel, the programs, what they read of files
 PAGES_SHARE = 1 / 64  # of `mem=`: the kernel has 64 B for each page of 4 KiB
-PACKET_BYTES, PACKET_SHARE = 600, 0.12  # of a packet under way: descriptors in netem and in the sender's queue, ACKs
-FLOW_BYTES = 2_900_000  # both engines of a further flow; what is sent they share
-STREAM_BYTES, HOP_BYTES = 360_000, 420_000  # thread and buffers of a stream; namespace, interfaces, qdiscs of a node
+PACKET_BYTES, PACKET_SHARE = 1000, 0.05  # of a packet under way: descriptors in netem and in the sender's queue, ACKs
+FLOW_BYTES = 1_300_000  # both engines of a further flow; what is sent takes none
+STREAM_BYTES, HOP_BYTES = 450_000, 640_000  # thread and buffers of a stream; namespace, interfaces, qdiscs of a node
 
 # Ceilings: programs of the user's have pages of their own, and a guest that needs more must not break for it.
 BASE_BYTES = 1 << 30  # kernel, file cache, programs, sockets at rest
@@ -59,8 +59,8 @@ def transfer_memory(plan: Plan, asked_bytes: int | None) -> tuple[int, int]:
 def used_memory_bytes(plan: Plan, memory_bytes: int) -> int:
     """Memory that the engine's transfer of a plan takes in a guest of this `mem=`, within 30 %.
 
-    Payload that is under way is held once for all packets, in the memory that the sender sends from, unless each block
-    is made anew: `receive: verify`, or protection.
+    Payload that is under way is zeros that have no memory, unless each block is made anew: `receive: verify`, or
+    protection.
     """
     mtu = min(link.mtu_bytes for link in plan.links)
     packet = mtu if plan.fidelity == "packets" else ph.SUPER_PACKET_BYTES
