@@ -64,7 +64,7 @@ def flows_table(record: RunRecord, plan: Plan) -> Table:
     header += ["data", "retransmits"]
     note = ""
     names = contenders(record)
-    if record.jain_index is not None and (span := FlowShares(record, None).together_s(names)):
+    if record.jain_index is not None and (span := FlowShares(record, {}).together_s(names)):
         which = "all flows" if len(names) == len(record.flows) else "all flows of TCP"
         note = (
             f"Jain's index of the goodputs from {span[0]:.3g} s to {span[1]:.4g} s, while {which} ran: "
