@@ -112,8 +112,25 @@ class Samples:
         Raises:
             SamplesError: the file cannot be read.
         """
-        table = self._files.links if self._way is None else _along(self._files, self._way)
-        return later(table, -self._begins_ns)
+        if self._way is None:
+            return later(self._files.links, -self._begins_ns)
+        import pyarrow as pa
+
+        return pa.concat_tables([self._files.links.slice(0, 0), *itertools.starmap(_numbered, self.lanes())])
+
+    def lanes(self) -> Iterator[tuple[tuple[int, str], pa.Table]]:
+        """Each direction of a link with its samples in the order of time: its number, "forward" or "reverse".
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        known = self._files.lanes
+        if self._way is None:
+            found = iter(known.items())
+        else:  # numbered from the flow's source, forward as its data goes
+            lanes = (((at, way), lane) for at, step in enumerate(self._way) for lane, way in step.passed)
+            found = ((key, known.get((link, WAYS[0 if ahead else 1]))) for key, (link, ahead) in lanes)
+        return ((key, later(rows, -self._begins_ns)) for key, rows in found if rows is not None)
 
     def link(self, index: int, way: str) -> pa.Table:
         """Samples of one direction of a link, "forward" or "reverse", in the order of time.
@@ -166,7 +183,7 @@ class Samples:
         streams = self.by_stream("receiver", "goodput_bps")
         return total_of(streams) if stream is None else streams.get(stream, [])
 
-    def by_stream(self, end: str, column: str, per: float = 1) -> dict[int, Series]:
+    def by_stream(self, end: Literal["sender", "receiver"], column: str, per: float = 1) -> dict[int, Series]:
         """A column over time in s, stream by stream; rows without the figure are left out.
 
         Args:
@@ -174,8 +191,11 @@ class Samples:
             column: its name.
             per: each value is divided by this (1e9 makes Gbit/s of bit/s).
         """
-        table = getattr(self, end)
-        return _grouped(table["stream"], table["time_ns"], _divided(table[column], per))
+        found: dict[int, Series] = {}
+        for stream, time_ns, value in self.rows(end, "stream", "time_ns", column):
+            if value is not None:
+                found.setdefault(stream, []).append((time_ns / 1e9, value if per == 1 else value / per))
+        return found
 
     def windows(self, mss_bytes: int, per: float = 1) -> dict[int, Series]:
         """Each stream's congestion window over time, in bytes divided by `per`.
@@ -184,15 +204,12 @@ class Samples:
             mss_bytes: packet size of rows that do not tell theirs.
             per: each value is divided by this.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        call, table = pc.call_function, self.sender
-        told = call("greater", [table["mss_bytes"], pa.scalar(0)])
-        size = call("if_else", [told, table["mss_bytes"], pa.scalar(None, pa.int64())])
-        size = call("coalesce", [size, pa.scalar(mss_bytes, pa.int64())])
-        values = _divided(call("multiply", [table["cwnd_packets"], size]), per)
-        return _grouped(table["stream"], table["time_ns"], values)
+        found: dict[int, Series] = {}
+        for stream, time_ns, packets, told in self.rows("sender", "stream", "time_ns", "cwnd_packets", "mss_bytes"):
+            if packets is not None:
+                window = packets * (told or mss_bytes)
+                found.setdefault(stream, []).append((time_ns / 1e9, window if per == 1 else window / per))
+        return found
 
     @cached_property
     def curves(self) -> ByteCurves | None:
@@ -278,10 +295,12 @@ class Samples:
     def backlogs(self, per: float = 1) -> dict[tuple[int, str], Series]:
         """Bytes waiting at each (link, direction) from the transfer's start on, divided by `per`."""
         found: dict[tuple[int, str], Series] = {}
-        columns = ("link", "direction", "time_ns", "backlog_bytes")
-        for link, direction, time_ns, backlog in self.rows("links", *columns):
-            if backlog is not None and time_ns >= 0:
-                found.setdefault((link, direction), []).append((time_ns / 1e9, backlog / per))
+        for lane, table in self.lanes():
+            rows = _rows(table, "time_ns", "backlog_bytes")
+            if known := [
+                (time_ns / 1e9, backlog / per) for time_ns, backlog in rows if backlog is not None and time_ns >= 0
+            ]:
+                found[lane] = known
         return found
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -290,11 +309,12 @@ class Samples:
     def _both(self) -> pa.Table:
         if self._flow is None:
             return self._files.samples
-        return later(self._files.of_flow(self._flow), -self._begins_ns)
+        import pyarrow as pa
+
+        return pa.concat_tables([self.receiver, self.sender])
 
     def _end(self, name: str) -> pa.Table:
-        (end,) = _fields("end")
-        return self._both.filter(end == name)
+        return later(self._files.of_end(self._flow, name), -self._begins_ns)
 
 
 class _Files:
@@ -311,19 +331,20 @@ class _Files:
     def links(self) -> pa.Table:
         return read_samples(self._bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
 
-    def of_flow(self, name: str) -> pa.Table:
-        return self._flows.get((name,), self.samples.slice(0, 0))
+    def of_end(self, flow: str | None, end: str) -> pa.Table:
+        """The rows of an end, of one flow or of all."""
+        import pyarrow as pa
 
-    def of_lane(self, link: int, way: str) -> pa.Table:
-        return self._lanes.get((link, way), self.links.slice(0, 0))
-
-    @cached_property
-    def _flows(self) -> dict[tuple[Any, ...], pa.Table]:
-        return _parts(self.samples, "flow")
+        parts = [rows for key, rows in self._ends.items() if key[1] == end and flow in (None, key[0])]
+        return pa.concat_tables([self.samples.slice(0, 0), *parts])
 
     @cached_property
-    def _lanes(self) -> dict[tuple[Any, ...], pa.Table]:
+    def lanes(self) -> dict[tuple[Any, ...], pa.Table]:
         return _parts(self.links, "link", "direction")
+
+    @cached_property
+    def _ends(self) -> dict[tuple[Any, ...], pa.Table]:
+        return _parts(self.samples, "flow", "end")
 
 
 def _parts(table: pa.Table, *columns: str) -> dict[tuple[Any, ...], pa.Table]:
@@ -342,19 +363,14 @@ def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(table[name].to_pylist() for name in columns), strict=True)
 
 
-def _along(files: _Files, way: Sequence[Step]) -> pa.Table:
-    """Samples of the links of a flow's path, numbered from its source, forward as its data goes."""
+def _numbered(lane: tuple[int, str], rows: pa.Table) -> pa.Table:
+    """Samples of a direction of a link, which is this one of a flow's path."""
     import pyarrow as pa
 
-    parts = [files.links.slice(0, 0)]
-    for number, step in enumerate(way):
-        for (index, forward), there in step.passed:
-            rows = files.of_lane(index, WAYS[0 if forward else 1])
-            for name, filling in (("link", [number]), ("direction", [there])):
-                column = pa.array(filling * rows.num_rows, pa.int64() if name == "link" else pa.string())
-                rows = rows.set_column(rows.column_names.index(name), name, column)
-            parts.append(rows)
-    return pa.concat_tables(parts)
+    for name, value, kind in zip(("link", "direction"), lane, (pa.int64(), pa.string()), strict=True):
+        column = pa.array([value] * rows.num_rows, kind)
+        rows = rows.set_column(rows.column_names.index(name), name, column)
+    return rows
 
 
 def _fields(*columns: str) -> list[pc.Expression]:
@@ -366,24 +382,6 @@ def _fields(*columns: str) -> list[pc.Expression]:
 def _share(table: pa.Table, condition: pc.Expression) -> float | None:
     """The share of the rows that meet a condition; None of no rows."""
     return table.filter(condition).num_rows / table.num_rows if table.num_rows else None
-
-
-def _divided(column: pa.Column, per: float) -> pa.Column:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if per == 1:
-        return column
-    as_float = pc.call_function("cast", [column], pc.CastOptions(target_type=pa.float64()))
-    return pc.call_function("divide", [as_float, pa.scalar(float(per))])
-
-
-def _grouped(streams: pa.Column, times_ns: pa.Column, values: pa.Column) -> dict[int, Series]:
-    found: dict[int, Series] = {}
-    for stream, time_ns, value in zip(streams.to_pylist(), times_ns.to_pylist(), values.to_pylist(), strict=True):
-        if value is not None:
-            found.setdefault(stream, []).append((time_ns / 1e9, value))
-    return found
 
 
 def _backs_off(rows: Sequence[tuple[int, int, int, int]]) -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-import operator
 from bisect import bisect_right
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from landspeed.base.limits import FULL_LINE_SHARE, QUEUED_SHARE
@@ -17,18 +15,18 @@ if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Plan
 
-COLUMNS = ("link", "direction", "time_ns", "bytes", "packets", "drops", "marks", "backlog_bytes")
+COLUMNS = ("time_ns", "bytes", "packets", "drops", "marks", "backlog_bytes")
 
 
 @dataclass
 class _Series:
     """Counters of a direction of a link, over time."""
 
-    times_s: list[float] = field(default_factory=list[float])
-    bits: list[float] = field(default_factory=list[float])
-    drops: list[int] = field(default_factory=list[int])
-    marks: list[int] = field(default_factory=list[int])
-    backlog: list[int] = field(default_factory=list[int])
+    times_s: list[float]
+    bits: list[float]
+    drops: list[int]
+    marks: list[int]
+    backlog: list[int]
 
     def at(self, values: list[float] | list[int], time_s: float) -> float:
         """A counter at a time, between samples by interpolation."""
@@ -62,14 +60,14 @@ class LineEvidence:
         self._series: dict[tuple[int, str], _Series] = {}
         self._capacity: dict[tuple[int, str], LineCapacity] = {}
         end_s = 0.0
-        for key, rows in itertools.groupby(samples.rows("links", *COLUMNS), operator.itemgetter(0, 1)):
-            series, framing = self._series.setdefault(key, _Series()), uncounted_bytes(plan.links[int(key[0])], world)
-            for _, _, time_ns, sent, packets, drops, marks, backlog in rows:
-                series.times_s.append(time_ns / 1e9)
-                series.bits.append(8.0 * (sent + packets * framing))
-                series.drops.append(drops or 0)
-                series.marks.append(marks or 0)
-                series.backlog.append(backlog or 0)
+        for (index, way), table in samples.lanes():
+            times_ns, sent, packets, *others = (table[name].to_pylist() for name in COLUMNS)
+            framing = uncounted_bytes(plan.links[index], world)
+            series = self._series[index, way] = _Series(
+                [time_ns / 1e9 for time_ns in times_ns],
+                [8.0 * (count + each * framing) for count, each in zip(sent, packets, strict=True)],
+                *([count or 0 for count in counts] for counts in others),
+            )
             end_s = max(end_s, series.times_s[-1])
         for index, way in self._series:
             self._capacity[index, way] = LineCapacity(plan, plan.links[index], ahead=way == "forward", until_s=end_s)
