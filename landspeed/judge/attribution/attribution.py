@@ -23,7 +23,6 @@ from landspeed.base.limits import (
     BLIND_LINE_SHARE,
     FULL_LINE_SHARE,
     LARGE_SHARE,
-    OWN_LINE_SHARE,
     PACING_NEARNESS,
     PHASE_SHARE,
     SPURIOUS_FACTOR,
@@ -190,10 +189,7 @@ class Attribution:
     ) -> tuple[RunLimit, int | None]:
         in_flight = each.in_flight * each.mss_bytes if each.in_flight is not None else None
         full = BLIND_LINE_SHARE if blind else FULL_LINE_SHARE
-        line = self.path.full_line("forward", each.begin_s, each.end_s, in_flight, full=full)
-        if line in shared:  # a slower line before it is seldom quite full then
-            own = self.path.full_line("forward", each.begin_s, each.end_s, full=OWN_LINE_SHARE, beside=shared)
-            line = line if own is None else own
+        line = self.path.full_line("forward", each.begin_s, each.end_s, in_flight, full=full, shared=shared)
         return (
             self._of_ends(each, line, shared, blind=blind)
             or self._of_lines(each, line, shared, held)
