@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +51,8 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
         contest's rules, and Jain's index of several.
     """
     samples = Samples(bundle_dir) if bundle_dir else None
-    record = copy.deepcopy(raw, {id(raw.plan): raw.plan})  # the plan is frozen, and large where there are many hosts
+    flows = [flow.model_copy(update={"window": flow.window.model_copy()}) for flow in raw.flows]
+    record = raw.model_copy(update={"flows": flows})  # the rest of it is not changed, and large where hosts are many
     own = {flow.name: samples.alone(plan, flow) for flow in record.flows} if samples else {}
     shares = FlowShares(record, own)
     shared = SharedLanes(plan, record, shares)

@@ -159,14 +159,9 @@ def _held(series: Series, span_s: tuple[float, float]) -> Iterator[tuple[float, 
 def _waiting(samples: Samples) -> dict[tuple[int, str], list[QueueSample]]:
     """Samples of the queues that were not always empty."""
     found: dict[tuple[int, str], list[QueueSample]] = {}
-    for lane, table in samples.lanes():
-        columns = (table[name].to_pylist() for name in ("time_ns", "backlog_bytes", "backlog_packets"))
-        rows = zip(*columns, strict=True)
-        known = [
-            QueueSample(at_ns / 1e9, held, packets or 0)
-            for at_ns, held, packets in rows
-            if at_ns >= 0 and held is not None
-        ]
+    for lane, times_ns, counts in samples.lanes("backlog_bytes", "backlog_packets"):
+        rows = zip(times_ns, *counts, strict=True)
+        known = [QueueSample(row[0] / 1e9, row[1], row[2] or 0) for row in rows if row[0] >= 0 and row[1] is not None]
         if any(row.counted_bytes for row in known):
             found[lane] = known
     return found

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from landspeed.base.extras import require_extra
-from landspeed.results.bundle import LINKS, PINGS, SAMPLES
+from landspeed.results.bundle import PINGS
 from landspeed.results.parquet_file import read_samples
-from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, later
+from landspeed.results.sample_columns import later
+from landspeed.results.sample_tables import SampleTables
 from landspeed.results.series import ByteCurves, Series, total_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Samples:
     def __init__(self, bundle: Path) -> None:
         """Keep the folder; open nothing yet."""
         self.bundle = Path(bundle)
-        self._files = _Files(self.bundle)
+        self._tables = SampleTables(self.bundle)
         self._flow: str | None = None
         self._begins_ns = 0
         self._way: Sequence[Step] | None = None
@@ -65,7 +66,7 @@ class Samples:
         """
         made = Samples(self.bundle)
         made._flow, made._begins_ns, made._way = name, round(begins_s * 1e9), way
-        made._files = self._files
+        made._tables = self._tables
         return made
 
     def alone(self, plan: Plan, flow: FlowResult) -> Samples:
@@ -113,24 +114,21 @@ class Samples:
             SamplesError: the file cannot be read.
         """
         if self._way is None:
-            return later(self._files.links, -self._begins_ns)
+            return later(self._tables.links, -self._begins_ns)
         import pyarrow as pa
 
-        return pa.concat_tables([self._files.links.slice(0, 0), *itertools.starmap(_numbered, self.lanes())])
+        table = pa.concat_tables([self._tables.links.slice(0, 0), *itertools.starmap(_numbered, self._lanes())])
+        return later(table, -self._begins_ns)
 
-    def lanes(self) -> Iterator[tuple[tuple[int, str], pa.Table]]:
-        """Each direction of a link with its samples in the order of time: its number, "forward" or "reverse".
+    def lanes(self, *columns: str) -> Iterator[tuple[tuple[int, str], list[int], list[list[Any]]]]:
+        """Each direction of a link in turn: its number and "forward" or "reverse", times in ns, and these columns.
 
         Raises:
             SamplesError: the file cannot be read.
         """
-        known = self._files.lanes
-        if self._way is None:
-            found = iter(known.items())
-        else:  # numbered from the flow's source, forward as its data goes
-            lanes = (((at, way), lane) for at, step in enumerate(self._way) for lane, way in step.passed)
-            found = ((key, known.get((link, WAYS[0 if ahead else 1]))) for key, (link, ahead) in lanes)
-        return ((key, later(rows, -self._begins_ns)) for key, rows in found if rows is not None)
+        for lane, table in self._lanes():
+            times_ns = [time_ns - self._begins_ns for time_ns in table["time_ns"].to_pylist()]
+            yield lane, times_ns, [table[name].to_pylist() for name in columns]
 
     def link(self, index: int, way: str) -> pa.Table:
         """Samples of one direction of a link, "forward" or "reverse", in the order of time.
@@ -295,11 +293,9 @@ class Samples:
     def backlogs(self, per: float = 1) -> dict[tuple[int, str], Series]:
         """Bytes waiting at each (link, direction) from the transfer's start on, divided by `per`."""
         found: dict[tuple[int, str], Series] = {}
-        for lane, table in self.lanes():
-            rows = _rows(table, "time_ns", "backlog_bytes")
-            if known := [
-                (time_ns / 1e9, backlog / per) for time_ns, backlog in rows if backlog is not None and time_ns >= 0
-            ]:
+        for lane, times_ns, (waiting,) in self.lanes("backlog_bytes"):
+            rows = zip(times_ns, waiting, strict=True)
+            if known := [(at_ns / 1e9, count / per) for at_ns, count in rows if count is not None and at_ns >= 0]:
                 found[lane] = known
         return found
 
@@ -308,55 +304,24 @@ class Samples:
     @cached_property
     def _both(self) -> pa.Table:
         if self._flow is None:
-            return self._files.samples
+            return self._tables.samples
         import pyarrow as pa
 
         return pa.concat_tables([self.receiver, self.sender])
 
+    def _lanes(self) -> Iterator[tuple[tuple[int, str], pa.Table]]:
+        """Each direction of a link with its samples, times as in the file; of a flow's path those that it passes."""
+        known = self._tables.lanes
+        if self._way is None:
+            yield from known.items()
+            return
+        for number, step in enumerate(self._way):  # numbered from the flow's source, forward as its data goes
+            for (link, ahead), way in step.passed:
+                if rows := known.get((link, WAYS[0 if ahead else 1])):
+                    yield (number, way), rows
+
     def _end(self, name: str) -> pa.Table:
-        return later(self._files.of_end(self._flow, name), -self._begins_ns)
-
-
-class _Files:
-    """The tables of a bundle, read once for all of its flows, and their parts: a filter of Arrow's takes 0.3 ms."""
-
-    def __init__(self, bundle: Path) -> None:
-        self._bundle = bundle
-
-    @cached_property
-    def samples(self) -> pa.Table:
-        return read_samples(self._bundle / SAMPLES, ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"])
-
-    @cached_property
-    def links(self) -> pa.Table:
-        return read_samples(self._bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
-
-    def of_end(self, flow: str | None, end: str) -> pa.Table:
-        """The rows of an end, of one flow or of all."""
-        import pyarrow as pa
-
-        parts = [rows for key, rows in self._ends.items() if key[1] == end and flow in (None, key[0])]
-        return pa.concat_tables([self.samples.slice(0, 0), *parts])
-
-    @cached_property
-    def lanes(self) -> dict[tuple[Any, ...], pa.Table]:
-        return _parts(self.links, "link", "direction")
-
-    @cached_property
-    def _ends(self) -> dict[tuple[Any, ...], pa.Table]:
-        return _parts(self.samples, "flow", "end")
-
-
-def _parts(table: pa.Table, *columns: str) -> dict[tuple[Any, ...], pa.Table]:
-    """The rows of each combination of values of some columns, in their order."""
-    import pyarrow as pa
-
-    runs, begin = dict[tuple[Any, ...], list[pa.Table]](), 0
-    for key, equal in itertools.groupby(_rows(table, *columns)):
-        count = sum(1 for _ in equal)
-        runs.setdefault(key, []).append(table.slice(begin, count))
-        begin += count
-    return {key: pa.concat_tables(parts) for key, parts in runs.items()}
+        return later(self._tables.of_end(self._flow, name), -self._begins_ns)
 
 
 def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:

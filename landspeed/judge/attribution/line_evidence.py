@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Plan
 
-COLUMNS = ("time_ns", "bytes", "packets", "drops", "marks", "backlog_bytes")
+COLUMNS = ("bytes", "packets", "drops", "marks", "backlog_bytes")
 
 
 @dataclass
@@ -64,9 +64,9 @@ class LineEvidence:
         """
         self._plan = plan
         self._lines: dict[str, dict[int, _Line]] = {"forward": {}, "reverse": {}}
-        counters = {lane: [table[name].to_pylist() for name in COLUMNS] for lane, table in samples.lanes()}
-        end_s = max((times_ns[-1] / 1e9 for times_ns, *_ in counters.values()), default=0.0)
-        for (index, way), (times_ns, sent, packets, *others) in counters.items():
+        lanes = list(samples.lanes(*COLUMNS))
+        end_s = max((times_ns[-1] / 1e9 for _, times_ns, _ in lanes), default=0.0)
+        for (index, way), times_ns, (sent, packets, *others) in lanes:
             link = plan.links[index]
             framing = uncounted_bytes(link, world)
             self._lines[way][index] = _Line(
