@@ -117,9 +117,8 @@ def convert_flows(flows: Sequence[RawFlow], out: Path) -> int:
     table = table.sort_by([("part", "ascending"), ("stream", "ascending"), ("time_ns", "ascending")])
     rate = _rate_bps(table, ["part", "stream"])
     table = later(table.drop_columns(["part"]), told([flow.begins_ns for *_, flow in parts], pa.int64()))
-    table = table.add_column(0, "end", told([end for _, end, _ in parts], pa.string())).append_column(
-        "goodput_bps", rate
-    )
+    table = table.add_column(0, "end", told([end for _, end, _ in parts], pa.string()))
+    table = table.append_column("goodput_bps", rate)
     if len(flows) > 1:
         table = table.append_column("flow", told([flow.flow for *_, flow in parts], pa.string()))
     return write_table(table, out)

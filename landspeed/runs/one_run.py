@@ -90,7 +90,7 @@ def run_plan(
         raise
     run = Run(bundle.record, bundle.path, interrupted)
     if report:
-        run.report()
+        run.report(loaded.contents)
         if run.complete and (bundle.path / EVIDENCE).is_dir():
             run.submission()
     return run
