@@ -101,7 +101,7 @@ class SharedLanes:
         return (limits.SHARED_LINE, best[1]) if best else None
 
     def _got_together(self, lane: Lane) -> _Together | None:
-        """What the flows of a lane got while all of them ran; None if they never did, or one was not sampled.
+        """Goodput of the flows of a lane while all of them ran; None if they never did, or one was not sampled.
 
         Not where MPTCP passes: how much of such a flow's goodput went over one link, its goodput does not say.
         """
