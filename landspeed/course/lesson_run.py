@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord
@@ -103,7 +103,7 @@ class LessonRun:
             8 * (each[-1][1] - each[0][1]) / (each[-1][0] - each[0][0]) for each in rows.values() if len(each) > 1
         )
 
-    def series(self, column: str, stream: int = 0, end: str = "sender") -> Series:
+    def series(self, column: str, stream: int = 0, end: Literal["sender", "receiver"] = "sender") -> Series:
         """A column of the samples over time in s."""
         return self.samples.by_stream(end, column).get(stream, [])
 

@@ -152,8 +152,11 @@ def _shared_window(judged: Judged) -> Cause | None:
     It is seldom quite full: Linux fills it again in bursts, now on this route and now on that.
     """
     plan, samples, goodput = judged.plan, judged.samples, judged.goodput_bps
-    most, share = plan.physics.window_limit_bps, samples.congestion_window_share() if samples else None
-    if not plan.transfer.mptcp or not most or judged.record.retransmits or share is None or share > LARGE_SHARE:
+    most = plan.physics.window_limit_bps
+    if not plan.transfer.mptcp or not most or judged.record.retransmits or samples is None:
+        return None
+    share = samples.congestion_window_share()
+    if share is None or share > LARGE_SHARE:
         return None
     told = f"the congestion windows had room {100 - share * 100:.0f} % of the time, and nothing was lost"
     allowed = f"{apart(goodput, most)} the {rate_text(most)} that one window for both routes allows"

@@ -6,7 +6,7 @@ Fairness and Discrimination, DEC TR-301, 1984).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from landspeed.results.series import Series, rounds_of, total_of
@@ -30,16 +30,19 @@ def contenders(record: RunRecord) -> list[str]:
 class FlowShares:
     """Goodput of each flow while certain flows ran together."""
 
-    def __init__(self, record: RunRecord, samples: Samples | None) -> None:
-        """Each flow's samples are read once, when they are needed."""
-        self._spans: dict[str, tuple[float, float]] = {}
-        self._samples: dict[str, Samples] = {}
-        for flow in record.flows:
-            if flow.begins_s is None or flow.duration_s is None:
-                continue
-            self._spans[flow.name] = flow.begins_s, flow.begins_s + flow.duration_s
-            if samples:
-                self._samples[flow.name] = samples.of_flow(flow.name, flow.begins_s)
+    def __init__(self, record: RunRecord, samples: Mapping[str, Samples]) -> None:
+        """Keep when each flow ran.
+
+        Args:
+            record: what was measured.
+            samples: of each flow, by its name, as far as there are any; read when they are needed.
+        """
+        self._samples = samples
+        self._spans = {
+            flow.name: (flow.begins_s, flow.begins_s + flow.duration_s)
+            for flow in record.flows
+            if flow.begins_s is not None and flow.duration_s is not None
+        }
 
     def together_s(self, names: Collection[str]) -> tuple[float, float] | None:
         """Begin and end of the time when all these flows ran, in s since the run's start; None if they never did."""

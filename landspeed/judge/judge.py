@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from landspeed.judge.contest_rules import check_rules
 from landspeed.judge.datagram_limit import datagram_limit
 from landspeed.judge.fairness import FlowShares, contenders, jain_index
 from landspeed.judge.loaded_delay import STEADY_FROM_S, held_rtts, loaded_rtt, ping_figures, queue_delays, settled_s
-from landspeed.judge.shared_limit import among_others, others_beside
+from landspeed.judge.shared_limit import SharedLanes
 from landspeed.judge.window_note import window_note
 from landspeed.results.check import Check
 from landspeed.results.flow_result import LimitPhase
@@ -52,13 +51,16 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
         contest's rules, and Jain's index of several.
     """
     samples = Samples(bundle_dir) if bundle_dir else None
-    record = copy.deepcopy(raw, {id(raw.plan): raw.plan})  # the plan is frozen, and large where there are many hosts
-    shares = FlowShares(record, samples)
+    flows = [flow.model_copy(update={"window": flow.window.model_copy()}) for flow in raw.flows]
+    record = raw.model_copy(update={"flows": flows})  # the rest of it is not changed, and large where hosts are many
+    own = {flow.name: samples.alone(plan, flow) for flow in record.flows} if samples else {}
+    shares = FlowShares(record, own)
+    shared = SharedLanes(plan, record, shares)
     for flow, planned in zip(record.flows, plan.flows, strict=True):
-        own = samples.alone(plan, flow) if samples else None
-        _judge_flow(path_of(plan, planned), record.alone(flow), own, others_beside(plan, planned, record))
+        path = path_of(plan, planned)
+        _judge_flow(path, record.alone(flow), own.get(flow.name), shared.others_beside(planned, path))
         if planned.transfer.protocol == "tcp":
-            flow.limited_by, flow.limited_by_why = among_others(plan, planned, flow, shares)
+            flow.limited_by, flow.limited_by_why = shared.limit_of(planned, path, flow)
     if record.flows[1:]:
         names = contenders(record)
         record.jain_index = jain_index(list(shares.goodput_bps(names).values())) if names[1:] else None

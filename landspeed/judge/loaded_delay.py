@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -159,11 +158,10 @@ def _held(series: Series, span_s: tuple[float, float]) -> Iterator[tuple[float, 
 
 def _waiting(samples: Samples) -> dict[tuple[int, str], list[QueueSample]]:
     """Samples of the queues that were not always empty."""
-    columns = ("link", "direction", "time_ns", "backlog_bytes", "backlog_packets")
-    rows = samples.rows("links", *columns)
     found: dict[tuple[int, str], list[QueueSample]] = {}
-    for key, group in itertools.groupby(rows, operator.itemgetter(0, 1)):
-        known = [QueueSample(row[2] / 1e9, row[3], row[4] or 0) for row in group if row[2] >= 0 and row[3] is not None]
+    for lane, times_ns, counts in samples.lanes("backlog_bytes", "backlog_packets"):
+        rows = zip(times_ns, *counts, strict=True)
+        known = [QueueSample(row[0] / 1e9, row[1], row[2] or 0) for row in rows if row[0] >= 0 and row[1] is not None]
         if any(row.counted_bytes for row in known):
-            found[key] = known
+            found[lane] = known
     return found

@@ -53,11 +53,12 @@ def make_charts(samples: Samples, record: RunRecord, plan: Plan) -> list[Chart]:
     goodput = samples.by_stream("receiver", "goodput_bps")
     window = samples.windows(plan.physics.mss_bytes, per=1e6)
     controls = controls_of(record)
+    total = total_of(goodput)
     found = [
-        _goodput(goodput, record, plan),
+        _goodput(total, record, plan),
         _rtt(samples.by_stream("sender", "srtt_us", per=1e3), samples.pings, record, plan, controls),
         queues_chart(samples.backlogs(per=1e6), plan),
-        _start(goodput, plan),
+        _start(total, plan),
         _goodput_controls(goodput, controls),
         _goodput_streams(goodput, plan, controls),
         _window(window, record, plan),
@@ -80,8 +81,8 @@ def _in_unit(series: Series) -> tuple[Series, float, str]:
     return scaled(series, size), size, unit
 
 
-def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart | None:
-    if not (in_bits := total_of(streams)):
+def _goodput(in_bits: Series, record: RunRecord, plan: Plan) -> Chart | None:
+    if not in_bits:
         return None
     total, size, unit = _in_unit(in_bits)
     most = max(value for _, value in total)
@@ -115,9 +116,8 @@ def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart
     return Chart("goodput", "Goodput in total", figure, caption, words)
 
 
-def _start(streams: dict[int, Series], plan: Plan) -> Chart | None:
+def _start(total: Series, plan: Plan) -> Chart | None:
     """The beginning enlarged, where a long run hides it."""
-    total = total_of(streams)
     span_s = max(START_RTTS * plan.physics.rtt_ns / 1e9, 1.0)
     if not total or total[-1][0] < START_HIDDEN * span_s:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ def flows_table(record: RunRecord, plan: Plan) -> Table:
     header += ["data", "retransmits"]
     note = ""
     names = contenders(record)
-    if record.jain_index is not None and (span := FlowShares(record, None).together_s(names)):
+    if record.jain_index is not None and (span := FlowShares(record, {}).together_s(names)):
         which = "all flows" if len(names) == len(record.flows) else "all flows of TCP"
         note = (
             f"Jain's index of the goodputs from {span[0]:.3g} s to {span[1]:.4g} s, while {which} ran: "
@@ -76,12 +77,8 @@ def flows_table(record: RunRecord, plan: Plan) -> Table:
 def links_table(plan: Plan) -> Table:
     """All links, a row each, and how many flows pass them."""
     rows: list[list[str]] = []
+    passing = Counter(lane for flow in plan.flows for route in subflows(flow) for lane in lanes(plan, route)[0])
     for link in plan.links:
-        counts = [0, 0]
-        for route in (each for flow in plan.flows for each in subflows(flow)):
-            for index, ahead in lanes(plan, route)[0]:
-                if index == link.index:
-                    counts[0 if ahead else 1] += 1
         rows.append(
             [
                 str(link.index + 1),
@@ -89,7 +86,7 @@ def links_table(plan: Plan) -> Table:
                 _both(link, lambda direction: time_text(direction.delay_ns)),
                 _both(link, lambda direction: rate_text(direction.rate_bps)),
                 _both(link, lambda direction: f"{bytes_text(direction.queue_bytes)} {direction.discipline}"),
-                f"→ {counts[0]}, ← {counts[1]}",
+                f"→ {passing[link.index, True]}, ← {passing[link.index, False]}",
             ]
         )
     header = ["", "link", "one-way delay", "line rate", "queue", "flows"]

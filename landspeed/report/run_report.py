@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from landspeed.report.beside_recorded import (
     rows,
     wanted_word,
 )
-from landspeed.report.configuration import configuration
+from landspeed.report.configuration import configuration, scenario_data
 from landspeed.report.findings import network_finding
 from landspeed.report.page_parts import environment, script_json, template_text
 from landspeed.results.bundle import OutputError, load_record
@@ -31,8 +32,12 @@ if TYPE_CHECKING:
 FIRST_CHARTS = frozenset({"goodput", "rtt", "queues", "flows", "flows-rtt"})  # of the first screen
 
 
-def write_report(bundle_dir: Path) -> Path:
+def write_report(bundle_dir: Path, scenario: Mapping[str, Any] | None = None) -> Path:
     """Write `report.html` into a bundle, whatever the bundle has.
+
+    Args:
+        bundle_dir: folder of the bundle.
+        scenario: content of its scenario, of which the copy need not be read then.
 
     Returns:
         the file.
@@ -42,7 +47,7 @@ def write_report(bundle_dir: Path) -> Path:
         BundleError: the bundle's `result.json` cannot be read, or its files do not fit together.
     """
     with telling_of(bundle_dir):
-        html = render_report(bundle_dir)
+        html = render_report(bundle_dir, scenario)
     target = bundle_dir / "report.html"
     try:
         write_atomically(target, html.encode())
@@ -51,8 +56,8 @@ def write_report(bundle_dir: Path) -> Path:
     return target
 
 
-def render_report(bundle_dir: Path) -> str:
-    """The page as text.
+def render_report(bundle_dir: Path, scenario: Mapping[str, Any] | None = None) -> str:
+    """The page as text: `write_report`.
 
     Raises:
         ValueError: the bundle's `result.json` cannot be read.
@@ -61,7 +66,7 @@ def render_report(bundle_dir: Path) -> str:
 
     record = load_record(bundle_dir)
     plan = record.plan
-    context = _context(bundle_dir, record, plan)
+    context = _context(bundle_dir, record, plan, scenario_data(bundle_dir) if scenario is None else scenario)
     all_charts = [*context["charts"], *(chart for flow in context["flows"] for chart in flow.charts)]
     return (
         environment()
@@ -77,7 +82,7 @@ def render_report(bundle_dir: Path) -> str:
     )
 
 
-def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str, Any]:
+def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None, scenario: Mapping[str, Any]) -> dict[str, Any]:
     # saves 25 ms where it is not needed
     from landspeed.report import tables
     from landspeed.report.charts import make_charts
@@ -86,7 +91,7 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
     from landspeed.report.diagram import bottleneck, tall_svg, wide_svg
     from landspeed.report.queue_table import queue_table
 
-    words = tables.scenario_words(bundle_dir)
+    words = tables.scenario_words(scenario)
     context: dict[str, Any] = {
         "record": record,
         "plan": plan,

@@ -101,7 +101,12 @@ def render_submission(bundle_dir: Path) -> str:
             record=record,
             plan=plan,
             category=contest_class(plan),
-            words={"description": "", "assumptions": [], "sources": [], **tables.scenario_words(bundle_dir)},
+            words={
+                "description": "",
+                "assumptions": [],
+                "sources": [],
+                **tables.scenario_words(scenario_data(bundle_dir)),
+            },
             opening=transferred_text(record),
             score=scientific(record.score_bit_m_per_s),
             previous=_previous(plan, record),

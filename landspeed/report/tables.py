@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from landspeed.base.json_form import is_array
@@ -19,7 +19,6 @@ from landspeed.base.text import (
 )
 from landspeed.base.units_text import rate_unit
 from landspeed.judge.calibration_checks import calibration_checks, hop_place
-from landspeed.report.configuration import scenario_data
 from landspeed.results.facts import spun_text
 from landspeed.results.record import Check, EventResult, RunRecord
 from landspeed.results.tool_result import HostUse, StreamResult
@@ -359,9 +358,8 @@ def notes(record: RunRecord, plan: Plan) -> list[str]:
     return found
 
 
-def scenario_words(bundle: Path) -> dict[str, Any]:
-    """Description, assumptions and sources from the bundle's copy of the scenario."""
-    data = scenario_data(bundle)
+def scenario_words(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Description, assumptions and sources of a scenario."""
     lists = {key: [str(each) for each in data[key]] for key in ("assumptions", "sources") if is_array(data.get(key))}
     text = data.get("description")
     return {key: listed for key, listed in lists.items() if listed} | ({"description": str(text)} if text else {})

@@ -16,6 +16,7 @@ parquet_file.py        Parquet files of a bundle as Arrow tables: the one place 
 query.py               Queries over all bundles of a folder: DuckDB in memory, the bundles read in place
 record.py              The record of one run: `result.json` as a model
 sample_columns.py      Raw samples
+sample_tables.py       Tables of a bundle's samples, read once for all of its flows, and their parts
 samples_reader.py      The time series of a bundle: the one reader of `samples.parquet` and `links.parquet`
 series.py              Quantities over time: a series of one quantity, several streams together
 signature.py           Signatures of a bundle's evidence by ssh keys, made and checked by ssh-keygen(1)

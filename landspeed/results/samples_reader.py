@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from landspeed.base.extras import require_extra
-from landspeed.results.bundle import LINKS, PINGS, SAMPLES
+from landspeed.results.bundle import PINGS
 from landspeed.results.parquet_file import read_samples
-from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, later
+from landspeed.results.sample_columns import later
+from landspeed.results.sample_tables import SampleTables
 from landspeed.results.series import ByteCurves, Series, total_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Samples:
     def __init__(self, bundle: Path) -> None:
         """Keep the folder; open nothing yet."""
         self.bundle = Path(bundle)
-        self._files = _Files(self.bundle)
+        self._tables = SampleTables(self.bundle)
         self._flow: str | None = None
         self._begins_ns = 0
         self._way: Sequence[Step] | None = None
@@ -65,7 +66,7 @@ class Samples:
         """
         made = Samples(self.bundle)
         made._flow, made._begins_ns, made._way = name, round(begins_s * 1e9), way
-        made._files = self._files
+        made._tables = self._tables
         return made
 
     def alone(self, plan: Plan, flow: FlowResult) -> Samples:
@@ -112,8 +113,22 @@ class Samples:
         Raises:
             SamplesError: the file cannot be read.
         """
-        table = self._files.links if self._way is None else _along(self._files, self._way)
+        if self._way is None:
+            return later(self._tables.links, -self._begins_ns)
+        import pyarrow as pa
+
+        table = pa.concat_tables([self._tables.links.slice(0, 0), *itertools.starmap(_numbered, self._lanes())])
         return later(table, -self._begins_ns)
+
+    def lanes(self, *columns: str) -> Iterator[tuple[tuple[int, str], list[int], list[list[Any]]]]:
+        """Each direction of a link in turn: its number and "forward" or "reverse", times in ns, and these columns.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        for lane, table in self._lanes():
+            times_ns = [time_ns - self._begins_ns for time_ns in table["time_ns"].to_pylist()]
+            yield lane, times_ns, [table[name].to_pylist() for name in columns]
 
     def link(self, index: int, way: str) -> pa.Table:
         """Samples of one direction of a link, "forward" or "reverse", in the order of time.
@@ -166,7 +181,7 @@ class Samples:
         streams = self.by_stream("receiver", "goodput_bps")
         return total_of(streams) if stream is None else streams.get(stream, [])
 
-    def by_stream(self, end: str, column: str, per: float = 1) -> dict[int, Series]:
+    def by_stream(self, end: Literal["sender", "receiver"], column: str, per: float = 1) -> dict[int, Series]:
         """A column over time in s, stream by stream; rows without the figure are left out.
 
         Args:
@@ -174,8 +189,11 @@ class Samples:
             column: its name.
             per: each value is divided by this (1e9 makes Gbit/s of bit/s).
         """
-        table = getattr(self, end)
-        return _grouped(table["stream"], table["time_ns"], _divided(table[column], per))
+        found: dict[int, Series] = {}
+        for stream, time_ns, value in self.rows(end, "stream", "time_ns", column):
+            if value is not None:
+                found.setdefault(stream, []).append((time_ns / 1e9, value if per == 1 else value / per))
+        return found
 
     def windows(self, mss_bytes: int, per: float = 1) -> dict[int, Series]:
         """Each stream's congestion window over time, in bytes divided by `per`.
@@ -184,15 +202,12 @@ class Samples:
             mss_bytes: packet size of rows that do not tell theirs.
             per: each value is divided by this.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        call, table = pc.call_function, self.sender
-        told = call("greater", [table["mss_bytes"], pa.scalar(0)])
-        size = call("if_else", [told, table["mss_bytes"], pa.scalar(None, pa.int64())])
-        size = call("coalesce", [size, pa.scalar(mss_bytes, pa.int64())])
-        values = _divided(call("multiply", [table["cwnd_packets"], size]), per)
-        return _grouped(table["stream"], table["time_ns"], values)
+        found: dict[int, Series] = {}
+        for stream, time_ns, packets, told in self.rows("sender", "stream", "time_ns", "cwnd_packets", "mss_bytes"):
+            if packets is not None:
+                window = packets * (told or mss_bytes)
+                found.setdefault(stream, []).append((time_ns / 1e9, window if per == 1 else window / per))
+        return found
 
     @cached_property
     def curves(self) -> ByteCurves | None:
@@ -278,10 +293,10 @@ class Samples:
     def backlogs(self, per: float = 1) -> dict[tuple[int, str], Series]:
         """Bytes waiting at each (link, direction) from the transfer's start on, divided by `per`."""
         found: dict[tuple[int, str], Series] = {}
-        columns = ("link", "direction", "time_ns", "backlog_bytes")
-        for link, direction, time_ns, backlog in self.rows("links", *columns):
-            if backlog is not None and time_ns >= 0:
-                found.setdefault((link, direction), []).append((time_ns / 1e9, backlog / per))
+        for lane, times_ns, (waiting,) in self.lanes("backlog_bytes"):
+            rows = zip(times_ns, waiting, strict=True)
+            if known := [(at_ns / 1e9, count / per) for at_ns, count in rows if count is not None and at_ns >= 0]:
+                found[lane] = known
         return found
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -289,72 +304,38 @@ class Samples:
     @cached_property
     def _both(self) -> pa.Table:
         if self._flow is None:
-            return self._files.samples
-        return later(self._files.of_flow(self._flow), -self._begins_ns)
+            return self._tables.samples
+        import pyarrow as pa
+
+        return pa.concat_tables([self.receiver, self.sender])
+
+    def _lanes(self) -> Iterator[tuple[tuple[int, str], pa.Table]]:
+        """Each direction of a link with its samples, times as in the file; of a flow's path those that it passes."""
+        known = self._tables.lanes
+        if self._way is None:
+            yield from known.items()
+            return
+        for number, step in enumerate(self._way):  # numbered from the flow's source, forward as its data goes
+            for (link, ahead), way in step.passed:
+                if rows := known.get((link, WAYS[0 if ahead else 1])):
+                    yield (number, way), rows
 
     def _end(self, name: str) -> pa.Table:
-        (end,) = _fields("end")
-        return self._both.filter(end == name)
-
-
-class _Files:
-    """The tables of a bundle, read once for all of its flows, and their parts: a filter of Arrow's takes 0.3 ms."""
-
-    def __init__(self, bundle: Path) -> None:
-        self._bundle = bundle
-
-    @cached_property
-    def samples(self) -> pa.Table:
-        return read_samples(self._bundle / SAMPLES, ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"])
-
-    @cached_property
-    def links(self) -> pa.Table:
-        return read_samples(self._bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
-
-    def of_flow(self, name: str) -> pa.Table:
-        return self._flows.get((name,), self.samples.slice(0, 0))
-
-    def of_lane(self, link: int, way: str) -> pa.Table:
-        return self._lanes.get((link, way), self.links.slice(0, 0))
-
-    @cached_property
-    def _flows(self) -> dict[tuple[Any, ...], pa.Table]:
-        return _parts(self.samples, "flow")
-
-    @cached_property
-    def _lanes(self) -> dict[tuple[Any, ...], pa.Table]:
-        return _parts(self.links, "link", "direction")
-
-
-def _parts(table: pa.Table, *columns: str) -> dict[tuple[Any, ...], pa.Table]:
-    """The rows of each combination of values of some columns, in their order."""
-    import pyarrow as pa
-
-    runs, begin = dict[tuple[Any, ...], list[pa.Table]](), 0
-    for key, equal in itertools.groupby(_rows(table, *columns)):
-        count = sum(1 for _ in equal)
-        runs.setdefault(key, []).append(table.slice(begin, count))
-        begin += count
-    return {key: pa.concat_tables(parts) for key, parts in runs.items()}
+        return later(self._tables.of_end(self._flow, name), -self._begins_ns)
 
 
 def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(table[name].to_pylist() for name in columns), strict=True)
 
 
-def _along(files: _Files, way: Sequence[Step]) -> pa.Table:
-    """Samples of the links of a flow's path, numbered from its source, forward as its data goes."""
+def _numbered(lane: tuple[int, str], rows: pa.Table) -> pa.Table:
+    """Samples of a direction of a link, which is this one of a flow's path."""
     import pyarrow as pa
 
-    parts = [files.links.slice(0, 0)]
-    for number, step in enumerate(way):
-        for (index, forward), there in step.passed:
-            rows = files.of_lane(index, WAYS[0 if forward else 1])
-            for name, filling in (("link", [number]), ("direction", [there])):
-                column = pa.array(filling * rows.num_rows, pa.int64() if name == "link" else pa.string())
-                rows = rows.set_column(rows.column_names.index(name), name, column)
-            parts.append(rows)
-    return pa.concat_tables(parts)
+    for name, value, kind in zip(("link", "direction"), lane, (pa.int64(), pa.string()), strict=True):
+        column = pa.array([value] * rows.num_rows, kind)
+        rows = rows.set_column(rows.column_names.index(name), name, column)
+    return rows
 
 
 def _fields(*columns: str) -> list[pc.Expression]:
@@ -366,24 +347,6 @@ def _fields(*columns: str) -> list[pc.Expression]:
 def _share(table: pa.Table, condition: pc.Expression) -> float | None:
     """The share of the rows that meet a condition; None of no rows."""
     return table.filter(condition).num_rows / table.num_rows if table.num_rows else None
-
-
-def _divided(column: pa.Column, per: float) -> pa.Column:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if per == 1:
-        return column
-    as_float = pc.call_function("cast", [column], pc.CastOptions(target_type=pa.float64()))
-    return pc.call_function("divide", [as_float, pa.scalar(float(per))])
-
-
-def _grouped(streams: pa.Column, times_ns: pa.Column, values: pa.Column) -> dict[int, Series]:
-    found: dict[int, Series] = {}
-    for stream, time_ns, value in zip(streams.to_pylist(), times_ns.to_pylist(), values.to_pylist(), strict=True):
-        if value is not None:
-            found.setdefault(stream, []).append((time_ns / 1e9, value))
-    return found
 
 
 def _backs_off(rows: Sequence[tuple[int, int, int, int]]) -> bool:

@@ -6,6 +6,7 @@ import platform
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from landspeed.base.failures import NotReady, RunFailed, RunInterrupted
@@ -68,14 +69,21 @@ def run_plan(
     LOG.info("run: %s, world %s, seed %d, in %s", plan.scenario, world.name, plan.seed, bundle.path)
     interrupted = False
 
+    @cache
+    def keep_scenario() -> None:
+        bundle.write_text("scenario.yaml", loaded.text_resolved)
+
     def tell(now: Progress) -> None:
+        keep_scenario()  # as the imports: the world runs by now, and a text of many hosts takes 30 ms
         IMPORTS.begin()
         now.share = now.share_of(asked_duration_s(plan), asked_bytes(plan))
         progress(now)
 
     try:
-        bundle.write_text("scenario.yaml", loaded.text_resolved)
-        record = world.run(plan, bundle, tell)
+        try:
+            record = world.run(plan, bundle, tell)
+        finally:
+            keep_scenario()
         record = _judged(record, plan, bundle)
         record = record.model_copy(update={"wall_s": time.monotonic() - started})
         bundle.finish(record)
@@ -90,7 +98,7 @@ def run_plan(
         raise
     run = Run(bundle.record, bundle.path, interrupted)
     if report:
-        run.report()
+        run.report(loaded.contents)
         if run.complete and (bundle.path / EVIDENCE).is_dir():
             run.submission()
     return run

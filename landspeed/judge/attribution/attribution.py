@@ -15,15 +15,13 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from landspeed.base import limits
 from landspeed.base.limits import (
     BLIND_LINE_SHARE,
     FULL_LINE_SHARE,
     LARGE_SHARE,
-    OWN_LINE_SHARE,
     PACING_NEARNESS,
     PHASE_SHARE,
     SPURIOUS_FACTOR,
@@ -42,8 +40,7 @@ SharedTimes: TypeAlias = Mapping[int, Sequence[tuple[float, float]]]
 """Links of a path, by their numbers along it → when others' data passes them, in s since the flow's start."""
 
 
-@dataclass(frozen=True, slots=True)
-class StateSpan:
+class StateSpan(NamedTuple):
     """A time in which a stream was in one state.
 
     Attributes:
@@ -155,7 +152,7 @@ class Attribution:
 
         Where none did, as of a program that sends and waits in turns, the whole run is one phase of what it was most.
         """
-        of_first = _joined(replace(span, link=None) for span in self.spans if span.stream == self.spans[0].stream)
+        of_first = _joined(span._replace(link=None) for span in self.spans if span.stream == self.spans[0].stream)
         least_s = PHASE_SHARE * self.end_s
         long = list(_joined(span for span in of_first if span.span_s >= least_s))
         held = {} if long else self.shares(0.0, self.end_s)
@@ -190,10 +187,7 @@ class Attribution:
     ) -> tuple[RunLimit, int | None]:
         in_flight = each.in_flight * each.mss_bytes if each.in_flight is not None else None
         full = BLIND_LINE_SHARE if blind else FULL_LINE_SHARE
-        line = self.path.full_line("forward", each.begin_s, each.end_s, in_flight, full=full)
-        if line in shared:  # a slower line before it is seldom quite full then
-            own = self.path.full_line("forward", each.begin_s, each.end_s, full=OWN_LINE_SHARE, beside=shared)
-            line = line if own is None else own
+        line = self.path.full_line("forward", each.begin_s, each.end_s, in_flight, full=full, shared=shared)
         return (
             self._of_ends(each, line, shared, blind=blind)
             or self._of_lines(each, line, shared, held)
@@ -292,7 +286,7 @@ def _joined(spans: Iterable[StateSpan]) -> Iterator[StateSpan]:
         if kept is None:
             kept = span
         elif span.state == kept.state and span.link == kept.link:
-            kept, waiting = replace(kept, end_s=span.end_s), None
+            kept, waiting = kept._replace(end_s=span.end_s), None
         elif span.state == limits.UNKNOWN and waiting is None:
             waiting = span
         else:

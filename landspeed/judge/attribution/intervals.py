@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from landspeed.base import limits
 from landspeed.base.limits import LARGE_SHARE, NEARLY_FULL, RunLimit
@@ -22,8 +21,7 @@ COLUMNS = (
 RECOVERY = 3  # TCP_CA_Recovery; above it TCP_CA_Loss: what was lost is being made good
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """The time between two samples of a sending stream. What its tool does not tell is None.
 
     Attributes:

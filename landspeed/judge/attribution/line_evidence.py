@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import operator
 from bisect import bisect_right
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from landspeed.base.limits import FULL_LINE_SHARE, QUEUED_SHARE
+from landspeed.base.limits import FULL_LINE_SHARE, OWN_LINE_SHARE, QUEUED_SHARE
 from landspeed.judge.line_capacity import LineCapacity, uncounted_bytes
 from landspeed.scenario.theory.timing import line_of, node_of, path_mtu
 
@@ -17,18 +15,19 @@ if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Plan
 
-COLUMNS = ("link", "direction", "time_ns", "bytes", "packets", "drops", "marks", "backlog_bytes")
+COLUMNS = ("bytes", "packets", "drops", "marks", "backlog_bytes")
 
 
 @dataclass
-class _Series:
-    """Counters of a direction of a link, over time."""
+class _Line:
+    """A direction of a link: its counters over time, and what it can send."""
 
-    times_s: list[float] = field(default_factory=list[float])
-    bits: list[float] = field(default_factory=list[float])
-    drops: list[int] = field(default_factory=list[int])
-    marks: list[int] = field(default_factory=list[int])
-    backlog: list[int] = field(default_factory=list[int])
+    capacity: LineCapacity
+    times_s: list[float]
+    bits: list[float]
+    drops: list[int]
+    marks: list[int]
+    backlog: list[int]
 
     def at(self, values: list[float] | list[int], time_s: float) -> float:
         """A counter at a time, between samples by interpolation."""
@@ -39,6 +38,11 @@ class _Series:
             return values[-1]
         t0, t1 = self.times_s[after - 1], self.times_s[after]
         return values[after - 1] + (values[after] - values[after - 1]) * (time_s - t0) / (t1 - t0)
+
+    def used(self, begin_s: float, end_s: float) -> float:
+        """Share of what the line could send in a time that it sent."""
+        could = self.capacity.bits_until(end_s) - self.capacity.bits_until(begin_s)
+        return (self.at(self.bits, end_s) - self.at(self.bits, begin_s)) / could if could > 0 else 0.0
 
     def waiting(self, begin_s: float, end_s: float) -> float:
         """Bytes that waited, mean of the samples of a time, or at the last one before its end."""
@@ -59,20 +63,18 @@ class LineEvidence:
             samples: of the flow, links numbered along its path.
         """
         self._plan = plan
-        self._series: dict[tuple[int, str], _Series] = {}
-        self._capacity: dict[tuple[int, str], LineCapacity] = {}
-        end_s = 0.0
-        for key, rows in itertools.groupby(samples.rows("links", *COLUMNS), operator.itemgetter(0, 1)):
-            series, framing = self._series.setdefault(key, _Series()), uncounted_bytes(plan.links[int(key[0])], world)
-            for _, _, time_ns, sent, packets, drops, marks, backlog in rows:
-                series.times_s.append(time_ns / 1e9)
-                series.bits.append(8.0 * (sent + packets * framing))
-                series.drops.append(drops or 0)
-                series.marks.append(marks or 0)
-                series.backlog.append(backlog or 0)
-            end_s = max(end_s, series.times_s[-1])
-        for index, way in self._series:
-            self._capacity[index, way] = LineCapacity(plan, plan.links[index], ahead=way == "forward", until_s=end_s)
+        self._lines: dict[str, dict[int, _Line]] = {"forward": {}, "reverse": {}}
+        lanes = list(samples.lanes(*COLUMNS))
+        end_s = max((times_ns[-1] / 1e9 for _, times_ns, _ in lanes), default=0.0)
+        for (index, way), times_ns, (sent, packets, *others) in lanes:
+            link = plan.links[index]
+            framing = uncounted_bytes(link, world)
+            self._lines[way][index] = _Line(
+                LineCapacity(plan, link, ahead=way == "forward", until_s=end_s),
+                [time_ns / 1e9 for time_ns in times_ns],
+                [8.0 * (count + each * framing) for count, each in zip(sent, packets, strict=True)],
+                *([count or 0 for count in counts] for counts in others),
+            )
         self.by_bus = [line_of(plan, link, link.forward, forward=True).name.startswith("bus") for link in plan.links]
         source = node_of(plan, plan.flows[0].source if plan.flows else plan.nodes[0].name)
         self._mtu_bytes = path_mtu(plan)
@@ -86,15 +88,7 @@ class LineEvidence:
     @property
     def uncounted(self) -> bool:
         """True where nobody counted what the lines sent."""
-        return not self._series
-
-    def used(self, index: int, way: str, begin_s: float, end_s: float) -> float:
-        """Share of what a line could send in a time that it sent; 0 where nobody counted."""
-        series, capacity = self._series.get((index, way)), self._capacity.get((index, way))
-        if series is None or capacity is None:
-            return 0.0
-        could = capacity.bits_until(end_s) - capacity.bits_until(begin_s)
-        return (series.at(series.bits, end_s) - series.at(series.bits, begin_s)) / could if could > 0 else 0.0
+        return not any(self._lines.values())
 
     def full_line(
         self,
@@ -104,45 +98,45 @@ class LineEvidence:
         in_flight_bytes: int | None = None,
         *,
         full: float = FULL_LINE_SHARE,
-        beside: Set[int] = frozenset(),
+        shared: Set[int] = frozenset(),
     ) -> int | None:
         """The fullest link of those that were full in a time: busy all of it, or with enough waiting.
+
+        A slower line before one that others use, too, is seldom quite full then: it goes before, nearly full.
 
         Args:
             way: "forward" or "reverse".
             begin_s, end_s: the time.
             in_flight_bytes: of the stream; None: only lines that were busy all the time count.
             full: share of a line's capacity that counts as all the time.
-            beside: links that are not asked about.
+            shared: links that others' data passed meanwhile.
         """
-        best: tuple[float, int] | None = None
-        for index, direction in self._series:
-            if direction != way or index in beside:
-                continue
-            used = self.used(index, way, begin_s, end_s)
-            queued = (
-                in_flight_bytes and self._series[index, way].waiting(begin_s, end_s) >= QUEUED_SHARE * in_flight_bytes
-            )
-            if (used >= full or queued) and (best is None or used > best[0]):
-                best = used, index
-        return best[1] if best else None
+        lines = self._lines[way]
+        used = {index: line.used(begin_s, end_s) for index, line in lines.items()}
+        fullest = sorted(used, key=lambda index: -used[index])
+        for index in fullest:
+            queued = in_flight_bytes and QUEUED_SHARE * in_flight_bytes
+            if used[index] >= full or (queued and lines[index].waiting(begin_s, end_s) >= queued):
+                own = (each for each in fullest if each not in shared and used[each] >= OWN_LINE_SHARE)
+                return next(own, index) if index in shared else index
+        return None
 
     def source_full(self, begin_s: float, end_s: float) -> bool:
         """Return whether the sender's bus was full in a time: of IP packets alone."""
-        series = self._series.get((0, "forward"))
-        if series is None or self._bus_bps is None:
+        line = self._lines["forward"].get(0)
+        if line is None or self._bus_bps is None:
             return False
-        sent = series.at(series.bits, end_s) - series.at(series.bits, begin_s)
+        sent = line.at(line.bits, end_s) - line.at(line.bits, begin_s)
         bare = self._mtu_bytes / self._plan.links[0].line_bytes(self._mtu_bytes)
         return sent * bare >= FULL_LINE_SHARE * self._bus_bps * (end_s - begin_s)
 
     def grown(self, counter: str, begin_s: float, end_s: float, links: set[int] | None = None) -> float:
         """Growth of "drops" or "marks" of the way there in a time, of all links or some."""
         found = 0.0
-        for (index, way), series in self._series.items():
-            if way == "forward" and (links is None or index in links):
-                values = getattr(series, counter)
-                found += series.at(values, end_s) - series.at(values, begin_s)
+        for index, line in self._lines["forward"].items():
+            if links is None or index in links:
+                values = getattr(line, counter)
+                found += line.at(values, end_s) - line.at(values, begin_s)
         return found
 
     def cut(self, begin_s: float, end_s: float) -> bool:

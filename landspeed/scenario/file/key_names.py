@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -38,8 +39,13 @@ def _extra(field: FieldInfo) -> dict[str, Any]:
     return object_of(field.json_schema_extra)
 
 
-def plan_name(key: str, field: FieldInfo) -> str:
-    """`duration` is `duration_ns`, `window` is `window_bytes`, `streams` is `streams`."""
+@cache
+def plan_names(section: type[BaseModel]) -> Mapping[str, str]:
+    """Key of a section → its name in the plan: `duration_ns` of `duration`, `window_bytes`, `streams` as it is."""
+    return {key: _plan_name(key, field) for key, field in section.model_fields.items()}
+
+
+def _plan_name(key: str, field: FieldInfo) -> str:
     if key in _RENAMED:
         return _RENAMED[key]
     quantity = next(_quantities(field.annotation, field.metadata), None)
@@ -48,7 +54,7 @@ def plan_name(key: str, field: FieldInfo) -> str:
 
 def plan_values(section: BaseModel) -> dict[str, Any]:
     """The section's values by the plan's names."""
-    return {plan_name(key, field): getattr(section, key) for key, field in type(section).model_fields.items()}
+    return {name: getattr(section, key) for key, name in plan_names(type(section)).items()}
 
 
 def _quantities(annotation: Any, metadata: list[Any]) -> Iterator[Quantity]:

@@ -52,10 +52,15 @@ class LoadedScenario:
         named = Path(self.tree.locate(where).source.name)
         return named if named.is_file() else self.path
 
+    @property
+    def contents(self) -> dict[str, Any]:
+        """The merged scenario as plain values: `extends` and overrides are in it."""
+        return _contents(self.tree)
+
     @cached_property
     def text_resolved(self) -> str:
-        """YAML of the merged scenario: `extends` and overrides are in it. Made when asked for."""
-        return _dump(_contents(self.tree))
+        """YAML of the merged scenario. Made when asked for."""
+        return _dump(self.contents)
 
     def problem(self, where: KeyPath, what: str, right: str, *, key: bool = False) -> Problem:
         """A problem at a key of this scenario, for those who find one later (a world)."""

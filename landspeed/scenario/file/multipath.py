@@ -51,9 +51,10 @@ def second_routes(scenario: ScenarioFile, firsts: list[list[int]]) -> dict[int, 
 
 def _second(scenario: ScenarioFile, number: int, first: list[int]) -> list[int] | Fault | None:
     """Find the second route of a flow, or its fault; None without MPTCP."""
-    flow, edges = scenario.flows[number], edges_of(scenario)
+    flow = scenario.flows[number]
     if not flow_transfer(scenario, flow).mptcp:
         return None
+    edges = edges_of(scenario)
     if flow.second_route is not None:
         given = route_of(scenario, flow, "second_route")
         if isinstance(given, Fault) or not (shared := set(given).intersection(first)):

@@ -55,6 +55,7 @@ class Routes:
         for index, edge in enumerate(edges):
             for node in (edge.a, edge.b):
                 self._links.setdefault(node, []).append(index)
+        self._trees: dict[str, Table] = {}
         self._tables: dict[str, Table] = {}
         self._given: dict[str, Table] = {}
         self._second: dict[str, Table] = {}
@@ -106,7 +107,7 @@ class Routes:
     def to(self, destination: str) -> Table:
         """Next links of all nodes to a destination; a node that cannot reach it is left out."""
         if destination not in self._tables:
-            self._tables[destination] = self._shortest(destination) | self._given.get(destination, {})
+            self._tables[destination] = self._tree(destination) | self._given.get(destination, {})
         return self._tables[destination]
 
     def second_to(self, destination: str) -> Table:
@@ -131,7 +132,20 @@ class Routes:
 
     def reachable(self, source: str) -> set[str]:
         """The nodes to which there is a way."""
-        return {source, *self._shortest(source)}
+        return {source, *self._tree(source)}
+
+    def _tree(self, destination: str) -> Table:
+        """Next links of all shortest ways to a destination.
+
+        To a host with one link all go as to the router before it: of many hosts a tree each would take long.
+        """
+        links = self._links.get(destination, [])
+        before = self.edges[links[0]].other(destination) if len(links) == 1 and destination in self.hosts else None
+        if before is None or before in self.hosts:
+            return self._shortest(destination)
+        if before not in self._trees:
+            self._trees[before] = self._shortest(before)
+        return {before: links[0]} | {node: over for node, over in self._trees[before].items() if node != destination}
 
     def _shortest(self, destination: str, without: Collection[int] = ()) -> Table:
         """Dijkstra, from the destination outwards.

@@ -15,7 +15,7 @@ from landspeed.scenario.file.disciplines import Discipline, check_parameters, re
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.events import plan_events
 from landspeed.scenario.file.flow_transfer import flow_transfer
-from landspeed.scenario.file.key_names import plan_name
+from landspeed.scenario.file.key_names import plan_names
 from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.model_links import DirectionSection, HostSection
@@ -152,11 +152,7 @@ def _direction_keys(loaded: LoadedScenario, index: int, problems: list[Problem],
     delay = value("one_way_delay")
     if link.rtt is not None:
         delay = link.rtt - link.rtt // 2 if reverse else link.rtt // 2
-    plain = {
-        plan_name(key, field): value(key)
-        for key, field in DirectionSection.model_fields.items()
-        if key not in RESOLVED_KEYS
-    }
+    plain = {name: value(key) for key, name in plan_names(DirectionSection).items() if key not in RESOLVED_KEYS}
     if isinstance(loss := plain["loss"], PeriodicLoss):
         plain |= {"loss": float(loss), "loss_every": loss.every}
     if sends_ns := _send_jitter_ns(scenario, link.to if reverse else link.from_):

@@ -40,8 +40,11 @@ NODE_BYTES, MOST_IN_BASE = 1 << 20, 256  # a namespace with its interfaces; thos
 
 def guest_memory_bytes(plan: Plan, *, transfer: bool = False) -> int:
     """The most memory (`mem=`) that a plan's guest may take. If only the plan's `transfer` is made, it can be less."""
+    return _most_bytes(plan, _under_way_bytes(plan, transfer=transfer))
+
+
+def _most_bytes(plan: Plan, in_flight: float) -> int:
     mtu = min(link.mtu_bytes for link in plan.links)
-    in_flight = _under_way_bytes(plan, transfer=transfer)
     copies = any(flow.transfer.receive != "discard" for flow in plan.flows)
     memory = memory_for_bytes(in_flight, mtu, plan.fidelity, "memory" if copies else "discard")
     beside = (len(plan.flows) - 1) * PROGRAMS_BYTES + max(len(plan.nodes) - MOST_IN_BASE, 0) * NODE_BYTES
@@ -52,11 +55,12 @@ def transfer_memory(plan: Plan, asked_bytes: int | None) -> tuple[int, int]:
     """The most memory (`mem=`) of the guest that makes the plan's transfer, and what it takes of it; both if asked."""
     if asked_bytes:
         return asked_bytes, asked_bytes
-    most = guest_memory_bytes(plan, transfer=True)
-    return most, used_memory_bytes(plan, most)
+    under_way = _under_way_bytes(plan, transfer=True)
+    most = _most_bytes(plan, under_way)
+    return most, _used_bytes(plan, most, under_way)
 
 
-def used_memory_bytes(plan: Plan, memory_bytes: int) -> int:
+def _used_bytes(plan: Plan, memory_bytes: int, under_way: float) -> int:
     """Memory that the engine's transfer of a plan takes in a guest of this `mem=`, within 30 %.
 
     Payload that is under way is zeros that have no memory, unless each block is made anew: `receive: verify`, or
@@ -64,7 +68,7 @@ def used_memory_bytes(plan: Plan, memory_bytes: int) -> int:
     """
     mtu = min(link.mtu_bytes for link in plan.links)
     packet = mtu if plan.fidelity == "packets" else ph.SUPER_PACKET_BYTES
-    in_flight = min(_under_way_bytes(plan, transfer=True), _narrow_bytes(plan))
+    in_flight = min(under_way, _narrow_bytes(plan))
     made = any(flow.transfer.receive == "verify" or flow.transfer.protect != "none" for flow in plan.flows)
     streams = sum(flow.transfer.streams for flow in plan.flows)
     taken = KERNEL_BYTES + memory_bytes * PAGES_SHARE
@@ -93,7 +97,7 @@ def _narrow_bytes(plan: Plan) -> float:
     longest: dict[tuple[int, bool], int] = {}
     for flow, way in ways:
         narrow = min(way, key=lambda lane: (_direction(plan, lane).rate_bps, -passed[lane]))
-        longest[narrow] = max(longest.get(narrow, 0), path_of(plan, flow).physics.rtt_ns)
+        longest[narrow] = max(longest.get(narrow, 0), flow.physics.rtt_ns)
     held = [(_direction(plan, lane), rtt_ns) for lane, rtt_ns in longest.items()]
     return sum(ph.bdp_bytes(line.rate_bps, rtt_ns) + line.queue_bytes for line, rtt_ns in held)
 
