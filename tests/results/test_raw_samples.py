@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from landspeed.results.parquet_file import read_parquet
-from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError, convert_links, convert_samples
+from landspeed.results.sample_columns import (
+    LINK_COLUMNS,
+    SAMPLE_COLUMNS,
+    RawFlow,
+    SamplesError,
+    convert_flows,
+    convert_links,
+    convert_samples,
+)
 from tests.support.results_fixture import write_samples
 
 HEADER = ",".join(SAMPLE_COLUMNS)
@@ -91,6 +99,33 @@ def test_wrong_columns_and_wrong_lines_are_named(tmp_path: Path) -> None:
     with pytest.raises(SamplesError, match="two"):
         convert_samples(None, file, tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
+
+
+@pytest.mark.parametrize("change", ["", "empty line", "columns turned round", "wrong line"])
+def test_files_of_many_flows_are_read_as_each_alone(tmp_path: Path, change: str) -> None:
+    flows = [
+        RawFlow(None, tmp_path / f"{name}.csv", name, begins_ns) for name, begins_ns in (("a", 0), ("b", 5), ("c", 7))
+    ]
+    for number, flow in enumerate(flows[:2]):
+        rows = [HEADER, *(_row(at_ns, at_ns % 2, 100 * number + at_ns) for at_ns in (3, 1, 2))]
+        if number == 1 and change == "empty line":
+            rows.insert(2, "")
+        if number == 1 and change == "columns turned round":
+            rows = [",".join(reversed(row.split(","))) for row in rows]
+        if number == 1 and change == "wrong line":
+            rows[2] = rows[2].replace("1", "one", 1)
+        (tmp_path / f"{flow.flow}.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "c.csv").write_text("")
+    if change == "wrong line":
+        with pytest.raises(SamplesError, match=r"b\.csv: .*one"):
+            convert_flows(flows, tmp_path / "out.parquet")
+        return
+    assert convert_flows(flows, tmp_path / "out.parquet") == 6
+    found = parquet.read_table(tmp_path / "out.parquet").select(["flow", "stream", "time_ns", "bytes"]).to_pylist()
+    assert [tuple(row.values()) for row in found] == [
+        *(("a", 0, 2, 2), ("a", 1, 1, 1), ("a", 1, 3, 3)),
+        *(("b", 0, 7, 102), ("b", 1, 6, 101), ("b", 1, 8, 103)),
+    ]
 
 
 def test_links(tmp_path: Path) -> None:
