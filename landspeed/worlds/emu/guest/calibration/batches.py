@@ -64,7 +64,7 @@ def _receive(sock: socket.socket, count: int) -> list[tuple[int, int]]:
 
 
 class _Places:
-    """Where so many packets are in memory: the number of each, its control data, and what follows each number."""
+    """Memory of so many packets: the number of each, its control data, and what follows each number."""
 
     def __init__(self, count: int, control_bytes: int, filling_bytes: int) -> None:
         self.numbers = ctypes.create_string_buffer(count * SEQUENCE.size)
@@ -82,7 +82,7 @@ class _Places:
         )
 
     def headers(self) -> ctypes.Array[ctypes.c_char]:
-        """What the kernel is given, and writes into."""
+        """Descriptions of the packets, which the kernel reads and writes into."""
         return ctypes.create_string_buffer(self._headers, len(self._headers))
 
 
