@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench.bench import FIRST, LAN, PASADENA, ROOT, Row, dumbbell, told
+from tests.bench.bench import FIRST, LAN, PASADENA, ROOT, VERIFIED, Row, dumbbell, told
 
 PLACE = ROOT / "build" / "against"
 PROMISED_AGAINST = "5dae4f8"
@@ -30,6 +30,7 @@ LONG = {
     "path": [{"from": "a", "to": "b", "one_way_delay": "25 ms"}],
     "transfer": {"duration": "10 s"},
 }
+FREELY = ("--set", "expect=null")
 KEPT = 0.95  # what was fast enough has not become slower; less is noise
 
 
@@ -55,6 +56,7 @@ class Work:
 WORKS = {
     "first": Work("examples/first.yaml", FIRST),
     "record": Work("2004-06-25, 1037 s", PASADENA),
+    "verified": Work("… unique data, each byte checked, 25 s", VERIFIED, ("--set", "transfer.duration=25 s", *FREELY)),
     "iperf3": Work("iperf3, 1 Gbit/s × 50 ms, 10 s", LONG, ("--tool", "iperf3")),
     "pairs-1": Work("1 pair × 10 s at 1 Gbit/s over 44 ms", dumbbell(1)),
     "pairs-16": Work("16 pairs", dumbbell(16)),
