@@ -8,8 +8,8 @@ import pytest
 
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.emu.guest.shaping.packet_limit import enough_packets
-from landspeed.worlds.emu.memory import guest_memory_bytes, memory_for_bytes, transfer_memory
-from tests.support.emu_fixtures import pairs, plan_of, scenario, transfer
+from landspeed.worlds.emu.memory import KERNEL_BYTES, PAGES_SHARE, guest_memory_bytes, memory_for_bytes, transfer_memory
+from tests.support.emu_fixtures import FIRST, pairs, plan_of, scenario, transfer
 
 G, MS = 10**9, 10**6
 
@@ -71,6 +71,15 @@ SIZES = {
 def test_the_estimate_is_within_30_percent_of_what_is_touched(tmp_path: Path, which: str) -> None:
     touched, estimate = touched_and_estimate(plan_of(tmp_path, SIZES[which]), tmp_path)
     assert touched / 1.3 <= estimate <= touched * 1.3, (estimate >> 20, touched >> 20)
+
+
+@pytest.mark.guest
+def test_what_one_flow_sends_takes_no_memory(tmp_path: Path) -> None:
+    """Beside the kernel, its pages and the programs there is no room for the payload's 32 MiB."""
+    plan = plan_of(tmp_path, FIRST)
+    touched, _ = touched_and_estimate(plan, tmp_path)
+    most, _ = transfer_memory(plan, None)
+    assert touched - most * PAGES_SHARE - KERNEL_BYTES < 16 << 20
 
 
 @pytest.mark.guest

@@ -39,8 +39,8 @@ def run_transfer(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[st
         from landspeed.worlds.emu.guest.event_clock import EventClock
 
         events = EventClock(network, [each.folder for each in job.flows])
-    # What engines send is one file of zeros that have no memory: 32 MiB take a tenth of a second to touch. It is made
-    # before the numbers are new, since Linux draws a random one for it.
+    # What engines send is one file of zeros that have no memory: 32 MiB are dear to touch. It is made before the
+    # numbers are new, since Linux draws a random one for it.
     payload = os.memfd_create("payload", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     starter = _open_starter(job, payload)
     if job.clock == "virtual":

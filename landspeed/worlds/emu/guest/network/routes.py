@@ -74,18 +74,17 @@ def add_routes(network: Network) -> None:
 
 
 def _entries(plan: Plan, routes: Routes | None, name: str) -> Iterator[RouteEntry]:
-    """Yield the routes of a node over its links. The kernel knows the node's own subnets."""
-    own = [link.index for link in plan.links if name in (link.a, link.b)]
+    """Find the routes of a node over its links. The kernel knows the node's own subnets."""
+    own = {link.index for link in plan.links if name in (link.a, link.b)}
     others = (node.name for node in plan.nodes if node.name != name)
     if routes and len(own) == 1 and all(name in routes.to(other) for other in others):
-        return iter([RouteEntry(0, 0, own[0])])  # as that of all subnets comes to, in the time of one
-    return _to_subnets(plan, routes, name)
+        return iter([RouteEntry(0, 0, *own)])  # as that of all subnets comes to, in the time of one
+    return _to_subnets(plan, routes, name, own)
 
 
-def _to_subnets(plan: Plan, routes: Routes | None, name: str) -> Iterator[RouteEntry]:
+def _to_subnets(plan: Plan, routes: Routes | None, name: str, own: set[int]) -> Iterator[RouteEntry]:
     version = plan.ip_version
     bits, width = LINK_BITS[version], ADDRESS_BITS[version]
-    own = {link.index for link in plan.links if name in (link.a, link.b)}
     beyond, whole = max(own), True
     runs: list[tuple[int, int, int]] = []  # first subnet, the one after the last, link
     for index, ways in enumerate(_ways(plan, routes, name)):
