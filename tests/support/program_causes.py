@@ -92,7 +92,13 @@ PROGRAM_CASES = [
         "share, FQ-CoDel", "shared line", two_flows({}, {}, {2: {"discipline": "fq_codel"}}), way=NET, beside=BESIDE
     ),
     ProgramCase("loss at the edge", "loss", two_flows({}, {}, {0: {"loss": "2 %"}}), way=NET, beside=BESIDE),
-    ProgramCase("a slow edge", "line rate", two_flows({}, {}, {0: {"line_rate": "20 Mbit/s"}}), way=NET, beside=BESIDE),
+    ProgramCase(  # the shared line serves by turns: behind one queue the neighbour's drops decide who is slow for how long
+        "a slow edge",
+        "line rate",
+        two_flows({}, {}, {0: {"line_rate": "20 Mbit/s"}, 2: {"discipline": "fq_codel"}}),
+        way=NET,
+        beside=BESIDE,
+    ),
     ProgramCase(
         "receive buffer beside a bulk program",
         "window",
