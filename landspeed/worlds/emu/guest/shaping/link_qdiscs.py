@@ -18,6 +18,8 @@ and small queues go wrong; the delay of a host's access link is on an IFB at the
 
 from __future__ import annotations
 
+import itertools
+from functools import cache
 from typing import TYPE_CHECKING
 
 from landspeed.scenario.theory.timing import packet_mtu
@@ -52,17 +54,23 @@ def shape(network: Network) -> None:
 
 def shaped_device(network: Network, link: int, *, forward: bool) -> tuple[int, str]:
     """Node and interface that hold the qdiscs of a direction: a router's own, or an IFB where a host sends."""
-    (sender, device), (far, _) = network.end(link, 0 if forward else 1), network.end(link, 1 if forward else 0)
-    if not network.is_host(sender):
-        return sender, device
-    # A router has an IFB for each host that sends to it.
-    before = sum(_sent_by_host(network, other, forward=forward, to=far) for other in range(link))
-    return far, f"{IFB}{before}{'' if forward or network.is_host(far) else 'r'}"
+    return _shaped_devices(network)[link, forward]
 
 
-def _sent_by_host(network: Network, link: int, *, forward: bool, to: int) -> bool:
-    (sender, _), (far, _) = network.end(link, 0 if forward else 1), network.end(link, 1 if forward else 0)
-    return far == to and network.is_host(sender)
+@cache
+def _shaped_devices(network: Network) -> dict[tuple[int, bool], tuple[int, str]]:
+    """For each link, and whether forward; a router has an IFB for each host that sends to it."""
+    found: dict[tuple[int, bool], tuple[int, str]] = {}
+    senders: dict[tuple[int, bool], int] = {}
+    for link, forward in itertools.product(range(len(network.plan.links)), (True, False)):
+        (sender, device), (far, _) = network.end(link, 0 if forward else 1), network.end(link, 1 if forward else 0)
+        if network.is_host(sender):
+            before = senders.get((far, forward), 0)
+            senders[far, forward] = before + 1
+            found[link, forward] = far, f"{IFB}{before}{'' if forward or network.is_host(far) else 'r'}"
+        else:
+            found[link, forward] = sender, device
+    return found
 
 
 def _shape_direction(network: Network, link: Link, *, forward: bool) -> None:
