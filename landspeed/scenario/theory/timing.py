@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from landspeed.scenario.plan.flow_path import path_of, subflows
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from landspeed.scenario.plan.direction import Direction
     from landspeed.scenario.plan.plan import Link, Node, Plan
 
+NAME, MTU_BYTES = attrgetter("name"), attrgetter("mtu_bytes")  # in C, for networks ask it of all nodes or links
 ECHO_PAYLOAD_BYTES = 56  # what ping sends when it is not told (ping(8))
 ICMP_HEADER_BYTES = 8  # RFC 792, RFC 4443
 # What a router quotes of a packet whose TTL ended: Linux fills 576 B (RFC 1812 section 4.3.2.3) or 1280 B (RFC 4443).
@@ -85,7 +87,7 @@ def way(plan: Plan, origin: int, target: int) -> Iterator[Serializer]:
 
 def node_of(plan: Plan, name: str) -> Node:
     """The node of a name."""
-    return next(node for node in plan.nodes if node.name == name)
+    return plan.nodes[list(map(NAME, plan.nodes)).index(name)]
 
 
 def path_mtu(plan: Plan, *, forward: bool = True) -> int:
@@ -99,7 +101,7 @@ def path_mtu(plan: Plan, *, forward: bool = True) -> int:
 
 def packet_mtu(plan: Plan, link: Link) -> int:
     """Largest IP packet that a flow's ends send over a link."""
-    if len({each.mtu_bytes for each in plan.links}) == 1:
+    if len(set(map(MTU_BYTES, plan.links))) == 1:
         return link.mtu_bytes
     both = [(each.route, each.route_back or each.route[::-1]) for flow in plan.flows for each in subflows(flow)]
     passing = [(*way, other[0]) for pair in both for way, other in (pair, pair[::-1]) if link.index in way]

@@ -105,7 +105,7 @@ def write_json(name: str, value: Any) -> None:
     path = f"{OUT}/{name}"
     partial = path.rpartition(".")[0] + ".partial"
     with open(partial, "w") as handle:  # noqa: PTH123
-        json.dump(value, handle, indent=1)
+        handle.write(json.dumps(value))  # in C, which json.dump() and indents are not
         handle.flush()
         os.fsync(handle.fileno())  # a full disk of the host is told here, or never
     os.replace(partial, path)  # noqa: PTH105

@@ -1,4 +1,7 @@
-"""Many packets by one system call (sendmmsg(2), recvmmsg(2)): in a guest each call costs more than its packet does."""
+"""Many packets by one system call (sendmmsg(2), recvmmsg(2)): in a guest each call costs more than its packet does.
+
+What is done for each packet is done in C: a network of a hundred hosts sends twenty thousand before its transfer.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ import functools
 import os
 import socket
 import struct
+from array import array
+from itertools import repeat
+from operator import add, mul
 
 MOST = 1024  # that the kernel takes at once (UIO_MAXIOV)
 SO_TXTIME = SCM_TXTIME = 61
@@ -32,8 +38,9 @@ def send_at(sock: socket.socket, first: int, due_ns: list[int], payload_bytes: i
 def _send(sock: socket.socket, first: int, due_ns: list[int], payload_bytes: int) -> None:
     count, each = len(due_ns), SENT_CONTROL.size
     places = _places(count, each, payload_bytes - SEQUENCE.size)
-    places.numbers.raw = b"".join(SEQUENCE.pack(first + number) for number in range(count))
-    places.controls.raw = b"".join(SENT_CONTROL.pack(each, socket.SOL_SOCKET, SCM_TXTIME, at_ns) for at_ns in due_ns)
+    struct.pack_into(f"!{count}I", places.numbers, 0, *range(first, first + count))
+    places.controls.raw = SENT_CONTROL.pack(each, socket.SOL_SOCKET, SCM_TXTIME, 0) * count
+    memoryview(places.controls).cast("B").cast("Q")[2::3] = memoryview(array("Q", due_ns))
     headers = places.headers()
     done = 0
     while done < count:
@@ -55,12 +62,10 @@ def _receive(sock: socket.socket, count: int) -> list[tuple[int, int]]:
         got = _checked(_libc.recvmmsg(sock.fileno(), places.headers(), count, socket.MSG_DONTWAIT, None), "recvmmsg")
     except BlockingIOError:
         return []
-    found: list[tuple[int, int]] = []
-    for number in range(got):
-        seconds, nanoseconds = struct.unpack_from("=qq", places.controls, number * CONTROL_BYTES + 16)
-        (sequence,) = SEQUENCE.unpack_from(places.numbers, number * SEQUENCE.size)
-        found.append((sequence, seconds * 1_000_000_000 + nanoseconds))
-    return found
+    words = memoryview(places.controls).cast("B").cast("q")
+    seconds, nanoseconds = (words[at :: CONTROL_BYTES // 8].tolist()[:got] for at in (2, 3))  # behind the cmsghdr
+    times_ns = map(add, map(mul, seconds, repeat(1_000_000_000)), nanoseconds)
+    return list(zip(struct.unpack_from(f"!{got}I", places.numbers), times_ns, strict=True))
 
 
 class _Places:

@@ -5,6 +5,7 @@ Packet-pair dispersion: Keshav, SIGCOMM 1991.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import itertools
 import math
@@ -39,7 +40,7 @@ OVERLOAD = 1.25  # a train comes so much faster than the bottleneck's rate
 REAL_CLOCK_TRAIN_S = 0.2
 SO_TIMESTAMPNS_NEW = 64
 # Of the clock, for each packet that Python receives by itself. Samples are the same bytes as when each was: what
-# follows has the same instants to the nanosecond.
+# follows has the same instants to the nanosecond. (To sleep for as long is not the same: the kernel is idle then.)
 READINGS = 3
 
 
@@ -126,8 +127,8 @@ def train_rate(
         # A program that waits is woken by each packet, and its readings of the clock fall between the others' times.
         clock.sleep_until(start_ns + round(lasts_s * 1e9) + one_way_ns(plan, origin, target, mtu))
         arrivals = receive(receiver, train.packets)
-        for _ in range(READINGS * len(arrivals)):
-            clock.now_ns()
+        for reads_clock in itertools.repeat(time.monotonic_ns, READINGS * len(arrivals)):
+            reads_clock()
         receiver.settimeout(max(one_way_ns(plan, origin, target, mtu) / 1e9, 0.1))
         with contextlib.suppress(TimeoutError):
             while len(arrivals) < train.packets:  # the rest was lost, or comes too late to be of this train
@@ -152,10 +153,9 @@ def _send(sender: socket.socket, train: _Train, payload_bytes: int) -> int:
     due_ns = [start_ns + round(number * train.gap_ns) for number in range(train.packets)]
     done = 0
     while done < train.packets:
-        last_ns = due_ns[done] + TRAIN_AHEAD_NS  # fq looks no more than ten seconds ahead
-        together = sum(1 for at_ns in due_ns[done:] if at_ns <= last_ns)
-        send_at(sender, done, due_ns[done : done + together], payload_bytes)
-        done += together
+        after = bisect.bisect_right(due_ns, due_ns[done] + TRAIN_AHEAD_NS)  # fq looks no more than ten seconds ahead
+        send_at(sender, done, due_ns[done:after], payload_bytes)
+        done = after
         if done < train.packets:
             clock.sleep_until(due_ns[done] - TRAIN_AHEAD_NS)
     return start_ns
@@ -181,7 +181,8 @@ def paired_rate_bps(arrivals: list[tuple[int, int]], skipped: int, mtu_bytes: in
     if not gaps:
         return None
     usual = gaps[len(gaps) // 2]
-    near = [gap for gap in gaps if abs(gap - usual) <= max(usual / 100, 2)]
+    most = max(usual / 100, 2)
+    near = gaps[bisect.bisect_left(gaps, usual - most) : bisect.bisect_right(gaps, usual + most)]
     return mtu_bytes * 8e9 * len(near) / sum(near) if sum(near) else None
 
 

@@ -16,7 +16,7 @@ from landspeed.worlds.emu.guest.network.netlink import (
     TCA_STATS,
     attributes,
 )
-from landspeed.worlds.emu.guest.network.network import HOST_WIDE_SYSCTLS, Network, node_sysctls, read_host_wide
+from landspeed.worlds.emu.guest.network.network import HOST_WIDE_SYSCTLS, Network, read_host_wide
 from landspeed.worlds.emu.guest.spawn import output_of
 
 NO_INTERFACE = 0x7FFFFFFF  # has no name in any namespace, so that tc calls it by its number
@@ -29,7 +29,7 @@ def effective_settings(network: Network) -> dict[str, Any]:
     for position in _hosts(network):
         node = network.nodes[position]
         names = [
-            *node_sysctls(network.plan, network.plan.nodes[position]),
+            *network.sysctls[position],
             "net.ipv4.tcp_available_congestion_control",
             "net.ipv4.tcp_limit_output_bytes",
         ]

@@ -18,7 +18,7 @@ from landspeed.worlds.emu.guest.network import netlink as nl
 from landspeed.worlds.emu.guest.network import nodes, offloads
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Flow, Link, Node, Plan
+    from landspeed.scenario.plan.plan import Flow, Link, Node, Plan, Transfer
     from landspeed.scenario.plan.routing import Edge
 
 LOOPBACK = 1  # index of the interface that a namespace begins with
@@ -44,6 +44,7 @@ class Network:
         nodes: in the plan's order; a node's place there is its position.
         position: name → position.
         edges: the links as routing sees them.
+        sysctls: of each node, in the plan's order.
     """
 
     def __init__(self, plan: Plan, late_ns: int = 1_000) -> None:
@@ -52,14 +53,19 @@ class Network:
         self.names = [node.name for node in plan.nodes]
         self.position = {name: position for position, name in enumerate(self.names)}
         self._ends = interface_names(plan)
+        self._interfaces: dict[str, list[str]] = {name: [] for name in self.names}
+        for name, interface in self._ends.values():
+            self._interfaces[name].append(interface)
         self._own = own_ends(plan)
         self.edges = edges_of(plan)
         self._second = second_ends_of(plan, self.edges)
         self.nodes = [nodes.GuestNode(name) for name in self.names]
         self._netlink = [nl.Netlink(node) for node in self.nodes]
         self._index: dict[tuple[int, str], int] = {}
+        self._interface_names: dict[tuple[int, int], str] = {}
         self._counts = [LOOPBACK] * len(self.nodes)  # of interfaces
-        set_host_wide_limits(dctcp=any(has_dctcp(plan, node) for node in plan.nodes))
+        set_host_wide_limits(dctcp=any(has_dctcp([flow.transfer]) for flow in plan.flows))
+        self.sysctls = sysctls_of(plan)
         for position, node in enumerate(self.nodes):
             self._set_sysctls(position, node)
         for link in plan.links:
@@ -74,9 +80,9 @@ class Network:
         Raises:
             KeyError: there is none; the message lists the names.
         """
-        if name not in self.names:
+        if name not in self.position:
             raise KeyError(f"no node {name!r}; there are {', '.join(self.names)}")
-        return self.nodes[self.names.index(name)]
+        return self.nodes[self.position[name]]
 
     def netlink(self, position: int) -> nl.Netlink:
         """Netlink socket in the namespace of a node."""
@@ -88,18 +94,19 @@ class Network:
 
     def interface_name(self, position: int, index: int) -> str:
         """Name of an interface of a node, by its index."""
-        names = {number: name for (place, name), number in self._index.items() if place == position}
-        return names.get(index, "lo")
+        return self._interface_names.get((position, index), "lo")
 
     def new_interface(self, position: int, name: str) -> int:
         """The index that an interface is to get: the next one, as the kernel would choose it."""
         self._counts[position] += 1
-        self._index[position, name] = self._counts[position]
-        return self._counts[position]
+        index = self._counts[position]
+        self._index[position, name] = index
+        self._interface_names[position, index] = name
+        return index
 
     def interfaces(self, position: int) -> list[str]:
         """Names of a node's interfaces, in the order of its links."""
-        return [name for (_, _), (where, name) in self._ends.items() if where == self.names[position]]
+        return self._interfaces[self.names[position]]
 
     def end(self, link: int, side: int) -> tuple[int, str]:
         """Position of the node at an end of a link, and its interface there; side 0 is the link's `a`."""
@@ -136,7 +143,7 @@ class Network:
         return [*found, *((address, name) for _, address, name in sorted(others, key=lambda other: other[0]))]
 
     def _set_sysctls(self, position: int, node: nodes.GuestNode) -> None:
-        node.write_sysctls(node_sysctls(self.plan, self.plan.nodes[position]))
+        node.write_sysctls(self.sysctls[position])
         self._netlink[position].set_link(LOOPBACK, up=True)
 
     def _add_own_addresses(self, flow: Flow) -> None:
@@ -223,8 +230,17 @@ def hardware_address(link: int, side: int) -> str:
     return f"02:00:00:{link >> 8:02x}:{link & 255:02x}:{side:02x}"
 
 
-def node_sysctls(plan: Plan, node: Node) -> dict[str, object]:
-    """Sysctls of one node's namespace."""
+def sysctls_of(plan: Plan) -> list[dict[str, object]]:
+    """Sysctls of each node's namespace, in the plan's order."""
+    asked: dict[str, list[Transfer]] = {node.name: [] for node in plan.nodes}
+    for flow in plan.flows:
+        asked[flow.source].append(flow.transfer)
+        asked[flow.target].append(flow.transfer)
+    waits = waits_long(plan)
+    return [_node_sysctls(plan, node, asked[node.name], waits=waits) for node in plan.nodes]
+
+
+def _node_sysctls(plan: Plan, node: Node, asked: list[Transfer], *, waits: bool) -> dict[str, object]:
     maximum = SOCKET_BYTES_MAX
     settings: dict[str, object] = {
         # An IPv4 path must not carry IPv6's own messages, nor an IPv6 path duplicate address detection.
@@ -253,12 +269,12 @@ def node_sysctls(plan: Plan, node: Node) -> dict[str, object]:
             "net.ipv4.tcp_wmem": f"4096 16384 {maximum}",
             "net.ipv4.tcp_no_metrics_save": 1,  # each transfer starts without memory of the one before
             "net.ipv4.tcp_slow_start_after_idle": 0,
-            "net.ipv4.tcp_ecn": ecn_setting(plan, node),
+            "net.ipv4.tcp_ecn": ecn_setting(asked),
         }
-        if has_dctcp(plan, node):
+        if has_dctcp(asked):
             # Its SYN is marked, which Linux answers only where it listens with DCTCP; and the receiver tells each mark.
             settings["net.ipv4.tcp_congestion_control"] = "dctcp"
-        if waits_long(plan):
+        if waits:
             settings |= {"net.ipv4.tcp_syn_retries": MANY_RETRIES, "net.ipv4.tcp_synack_retries": MANY_RETRIES}
     return settings
 
@@ -268,17 +284,15 @@ def waits_long(plan: Plan) -> bool:
     return any((flow.transfer.stall_ns or 0) > SYN_WAITS_NS for flow in plan.flows)
 
 
-def ecn_setting(plan: Plan, node: Node) -> int:
-    """Value of tcp_ecn for a host in all of its flows: 3 accurate ECN, 1 ECN, 2 (Linux's own) as its peer asks."""
-    asked = [flow.transfer for flow in plan.flows if node.name in (flow.source, flow.target)]
+def ecn_setting(asked: list[Transfer]) -> int:
+    """Value of tcp_ecn for a host with these transfers: 3 accurate ECN, 1 ECN, 2 (Linux's own) as its peer asks."""
     if any(transfer.accurate_ecn for transfer in asked):
         return 3
     return 1 if any(transfer.ecn for transfer in asked) else 2
 
 
-def has_dctcp(plan: Plan, node: Node) -> bool:
-    """Return whether a host is an end of a flow with DCTCP, which both ends must have (RFC 8257)."""
-    asked = [flow.transfer for flow in plan.flows if node.name in (flow.source, flow.target)]
+def has_dctcp(asked: list[Transfer]) -> bool:
+    """Return whether one of a host's transfers is with DCTCP, which both ends must have (RFC 8257)."""
     return any("dctcp" in (each.congestion_controls or [each.congestion_control]) for each in asked)
 
 

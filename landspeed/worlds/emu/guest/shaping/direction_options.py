@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from landspeed.scenario.theory.timing import line_of, node_of, packet_mtu
+from landspeed.scenario.theory.timing import MTU_BYTES, line_of, node_of, packet_mtu
 from landspeed.worlds.emu.guest.shaping.encode_netem import impairments
 from landspeed.worlds.emu.guest.shaping.packet_limit import packet_limit
 
@@ -39,12 +39,12 @@ def bucket_rate(plan: Plan, rate_bps: int, framing_bytes: int, mtu: int, *, merg
 
 def largest_bytes(plan: Plan) -> int:
     """The largest single packet with the header that a veth counts."""
-    return max(each.mtu_bytes for each in plan.links) + VETH_HEADER_BYTES
+    return max(map(MTU_BYTES, plan.links)) + VETH_HEADER_BYTES
 
 
 def burst_bytes(plan: Plan, rate_bytes_per_s: int = 0, late_ns: int = LATE_NS) -> int:
     """Token bucket depth: one packet of the largest kind, and what the rate brings while a timer comes late."""
-    mtu = max(each.mtu_bytes for each in plan.links)
+    mtu = max(map(MTU_BYTES, plan.links))
     packet = SUPER_PACKET_BUCKET_BYTES if plan.fidelity == "super-packets" else mtu + 100
     return min(packet + rate_bytes_per_s * late_ns // 10**9, UINT32_MAX)
 

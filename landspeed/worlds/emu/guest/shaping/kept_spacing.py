@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from landspeed.worlds.emu.guest.network.netlink import PARENT_ROOT
@@ -16,6 +17,7 @@ from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
 from landspeed.worlds.emu.guest.shaping.link_qdiscs import CHILD, FIRST_CLASS, ROOT, shaped_device
 
 if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Link
     from landspeed.worlds.emu.guest.network.flow_path import FlowPath
     from landspeed.worlds.emu.guest.network.network import Network
 
@@ -43,12 +45,20 @@ def _tell(path: FlowPath, changes: dict[str, float], *, slack_ns: int) -> None:
 
 
 def _tell_moving(network: Network, changes: dict[str, float]) -> None:
-    for link in network.plan.links:
-        for forward in (True, False):
-            direction = link.forward if forward else link.reverse
-            if not direction.respaces:
-                continue
-            options, _ = direction_options(network.plan, link, direction, forward=forward, late_ns=network.late_ns)
-            place, name = shaped_device(network, link.index, forward=forward)
-            message = options_of("netem", **options | changes)
-            network.netlink(place).change_qdisc("netem", network.interface(place, name), ROOT, PARENT_ROOT, message)
+    for link, forward in _moving(network):
+        direction = link.forward if forward else link.reverse
+        options, _ = direction_options(network.plan, link, direction, forward=forward, late_ns=network.late_ns)
+        place, name = shaped_device(network, link.index, forward=forward)
+        message = options_of("netem", **options | changes)
+        network.netlink(place).change_qdisc("netem", network.interface(place, name), ROOT, PARENT_ROOT, message)
+
+
+@cache
+def _moving(network: Network) -> list[tuple[Link, bool]]:
+    """Links, and whether forward, that change the spacing of packets: asked for twice a path."""
+    return [
+        (link, forward)
+        for link in network.plan.links
+        for forward in (True, False)
+        if (link.forward if forward else link.reverse).respaces
+    ]

@@ -31,23 +31,20 @@ def dataclass(cls: type | None = None, **_: object) -> Any:
 def _made(cls: type) -> type:
     names = tuple(cls.__annotations__)
     defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
+    known = set(names)
+    made = {name: value.make for name, value in defaults.items() if isinstance(value, _Made)}
 
-    def construct(self: Any, *values: Any, **more: Any) -> None:
-        if len(values) > len(names):
-            raise TypeError(f"{cls.__name__}: {len(values)} values for {len(names)} fields")
-        given = dict(zip(names, values, strict=False))
-        if wrong := (given.keys() & more.keys()) | (more.keys() - set(names)):
-            raise TypeError(f"{cls.__name__}: twice, or unknown: {', '.join(sorted(wrong))}")
-        given |= more
-        for name in names:
-            if name in given:
-                value = given[name]
-            elif name in defaults:
-                value = defaults[name]
-                value = value.make() if isinstance(value, _Made) else value
-            else:
-                raise TypeError(f"{cls.__name__}: {name} is missing")
-            object.__setattr__(self, name, value)
+    def construct(self: Any, *values: Any, **more: Any) -> None:  # a large network has ten thousand instances
+        given = dict(zip(names, values, strict=False)) | more if values else more
+        if len(given) < len(values) + len(more) or not given.keys() <= known:
+            raise TypeError(f"{cls.__name__}: twice, too many, or unknown: {values}, {', '.join(sorted(more))}")
+        own = defaults | given
+        if len(own) < len(names):
+            raise TypeError(f"{cls.__name__}: {', '.join(sorted(known - own.keys()))} is missing")
+        for name, make in made.items():
+            if name not in given:
+                own[name] = make()
+        self.__dict__ = own
 
     def equal(self: Any, other: object) -> bool:
         return type(other) is type(self) and repr(other) == repr(self)
