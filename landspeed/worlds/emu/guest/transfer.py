@@ -45,10 +45,9 @@ def run_transfer(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[st
     starter = _open_starter(job, payload)
     if job.clock == "virtual":
         clock.start_afresh()
-    receiving: list[StartedProgram] = []
-    for each in job.flows:
-        receiving.append(_start(network, flows[each.flow], each, "receiver", starter=starter))
-        _wait_listening(network.node(flows[each.flow].target), receiving[-1], each.port)
+    receiving = [_start(network, flows[each.flow], each, "receiver", starter=starter) for each in job.flows]
+    for each, receiver in zip(job.flows, receiving, strict=True):
+        _wait_listening(network.node(flows[each.flow].target), receiver, each.port)
     if job.clock == "virtual":
         clock.start_afresh()
     pingers = _start_pingers(network, job) if idle_ns(network.plan) else []
@@ -156,7 +155,7 @@ def _start(
 def _wait_listening(node: GuestNode, program: StartedProgram, port: int) -> None:
     """Wait until somebody listens on the port in the receiver's namespace, or the program is gone."""
     pattern = f":{port:04X} "
-    tables = ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6")
+    tables = ("/proc/thread-self/net/tcp6", "/proc/thread-self/net/tcp")  # the engine is in the first one
     with node.inside():
         while program.poll() is None:
             for table in tables:
