@@ -92,7 +92,7 @@ PROGRAM_CASES = [
         "share, FQ-CoDel", "shared line", two_flows({}, {}, {2: {"discipline": "fq_codel"}}), way=NET, beside=BESIDE
     ),
     ProgramCase("loss at the edge", "loss", two_flows({}, {}, {0: {"loss": "2 %"}}), way=NET, beside=BESIDE),
-    ProgramCase(  # the shared line serves by turns: behind one queue the neighbour's drops decide who is slow for how long
+    ProgramCase(  # the shared line serves by turns: in one queue, chance decides who has drops, and is slow for seconds
         "a slow edge",
         "line rate",
         two_flows({}, {}, {0: {"line_rate": "20 Mbit/s"}, 2: {"discipline": "fq_codel"}}),

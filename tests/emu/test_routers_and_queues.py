@@ -1,6 +1,7 @@
-"""Routers that send a packet where the one before went (patch 0033) send none where Linux would not.
+"""Routers that send a packet where the one before went, and buckets that know how long they wait (patch 0033).
 
-The figures are also those of a host's Linux without the patch: `unshare -nm`, a tmpfs at /run/netns, and the program.
+Neither does anything that Linux would not. Where packets go is also what a host's Linux without the patch says:
+`unshare -nm`, a tmpfs at /run/netns, and the program.
 """
 
 import json
@@ -42,3 +43,23 @@ def test_a_packet_goes_where_the_tables_say_now(tmp_path: Path) -> None:
         "another router": TO_B,
         "no interface": TO_NONE,
     }
+
+
+def test_a_packet_leaves_a_bucket_when_its_figures_of_now_say_so(tmp_path: Path) -> None:
+    """1000 B/s and 1100 B of depth: of 1000 B at 0 s and at 0.2 s, and 100 B or 1000 B at 0.4 s.
+
+    Linux fills a bucket when its figures change, and looks at its queue when another packet comes.
+    """
+    shown = execute(plan_of(tmp_path, PLAIN), tmp_path / "run", "python3", str(PROGRAMS / "token_bucket.py"))
+    assert (shown.status, shown.err) == (0, "")
+    lost = -1
+    expected = {
+        "nothing changes": [0, 700, 600],  # there are 1000 B at 0.9 s, and 100 B more at 1.0 s
+        "a faster rate": [0, 200, 0.9],
+        "a slower rate": [0, 200, 0],
+        "another queue": [0, lost, 500],
+        "another head": [0, lost, 0],
+        "emptied": [0, lost, 0],
+    }
+    found = json.loads(shown.out)
+    assert found == {step: pytest.approx(values, abs=2) for step, values in expected.items()}
