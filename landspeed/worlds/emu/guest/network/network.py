@@ -44,6 +44,7 @@ class Network:
         nodes: in the plan's order; a node's place there is its position.
         position: name → position.
         edges: the links as routing sees them.
+        links_of: node → its links, in the plan's order.
         sysctls: of each node, in the plan's order.
     """
 
@@ -57,6 +58,10 @@ class Network:
         for name, interface in self._ends.values():
             self._interfaces[name].append(interface)
         self._own = own_ends(plan)
+        self.links_of: dict[str, list[Link]] = {name: [] for name in self.names}
+        for link in plan.links:
+            self.links_of[link.a].append(link)
+            self.links_of[link.b].append(link)
         self.edges = edges_of(plan)
         self._second = second_ends_of(plan, self.edges)
         self.nodes = [nodes.GuestNode(name) for name in self.names]

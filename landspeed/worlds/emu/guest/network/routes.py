@@ -10,6 +10,7 @@ import ipaddress
 import os
 import socket
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from landspeed.scenario.plan.routing import Routes, nodes_of, routes_of
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Plan
+    from landspeed.scenario.plan.plan import Flow, Plan
     from landspeed.worlds.emu.guest.network.network import Network
 
 RTM_NEWROUTE = 24
@@ -58,9 +59,25 @@ def add_routes(network: Network) -> None:
     """
     plan = network.plan
     routes = None if plan.is_path else routes_of(plan)
+    reaching = Counter[str]()  # how many others each node reaches
+    if routes:
+        for name in network.names:
+            reaching.update(routes.to(name).keys() - {name})
+    begins = [flow for flow in plan.flows if flow.transfer.initial_window_packets is not None]
+    second = [(flow, flow.second_route) for flow in plan.flows if flow.second_route]
+    own_ways = [flow for flow in plan.flows if flow.own_way]
     for position, name in enumerate(network.names):
-        entries = {(entry.value, entry.length): entry for entry in _entries(plan, routes, name)}
-        more = [*_initial_windows(network, name), *_second_routes(network, name), *_own_ways(network, routes, name)]
+        own = {link.index for link in network.links_of[name]}
+        if len(own) == 1 and reaching[name] == len(network.names) - 1:
+            ways = iter([RouteEntry(0, 0, *own)])  # as that of all subnets comes to, in the time of one
+        else:
+            ways = _to_subnets(plan, routes, name, own)
+        entries = {(entry.value, entry.length): entry for entry in ways}
+        more = [
+            *_initial_windows(network, begins, name),
+            *_second_routes(network, second, name),
+            *_own_ways(network, routes, own_ways, name),
+        ]
         entries |= {(entry.value, entry.length): entry for entry in more}
         messages: list[bytes] = []
         for entry in entries.values():
@@ -73,16 +90,8 @@ def add_routes(network: Network) -> None:
             _send(kernel, messages)
 
 
-def _entries(plan: Plan, routes: Routes | None, name: str) -> Iterator[RouteEntry]:
-    """Find the routes of a node over its links. The kernel knows the node's own subnets."""
-    own = {link.index for link in plan.links if name in (link.a, link.b)}
-    others = (node.name for node in plan.nodes if node.name != name)
-    if routes and len(own) == 1 and all(name in routes.to(other) for other in others):
-        return iter([RouteEntry(0, 0, *own)])  # as that of all subnets comes to, in the time of one
-    return _to_subnets(plan, routes, name, own)
-
-
 def _to_subnets(plan: Plan, routes: Routes | None, name: str, own: set[int]) -> Iterator[RouteEntry]:
+    """Find the routes of a node over its links. The kernel knows the node's own subnets."""
     version = plan.ip_version
     bits, width = LINK_BITS[version], ADDRESS_BITS[version]
     beyond, whole = max(own), True
@@ -132,25 +141,22 @@ def _aligned(first: int, after: int) -> Iterator[tuple[int, int]]:
         first += 1 << size
 
 
-def _initial_windows(network: Network, name: str) -> Iterator[RouteEntry]:
+def _initial_windows(network: Network, flows: list[Flow], name: str) -> Iterator[RouteEntry]:
     """A route of its own to each receiver to which a flow begins with a window of its own."""
-    plan = network.plan
-    for flow in plan.flows:
-        packets = flow.transfer.initial_window_packets
-        if flow.source == name and packets is not None:  # a TCP of its time may begin with two
+    for flow in flows:
+        if flow.source == name:  # a TCP of its time may begin with two
             address = _value(network.address(network.position[flow.target]))
-            yield RouteEntry(address, ADDRESS_BITS[plan.ip_version], flow.route[0], packets)
+            width = ADDRESS_BITS[network.plan.ip_version]
+            yield RouteEntry(address, width, flow.route[0], flow.transfer.initial_window_packets)
 
 
-def _own_ways(network: Network, routes: Routes | None, name: str) -> Iterator[RouteEntry]:
+def _own_ways(network: Network, routes: Routes | None, flows: list[Flow], name: str) -> Iterator[RouteEntry]:
     """Yield the routes of flows with ways of their own: from own address to own address, there and back.
 
     A router of the one way alone answers (ICMP) to an address to which only the other leads: as to the host.
     """
-    plan, edges, width = network.plan, network.edges, ADDRESS_BITS[network.plan.ip_version]
-    for flow in plan.flows:
-        if not flow.own_way:
-            continue
+    edges, width = network.edges, ADDRESS_BITS[network.plan.ip_version]
+    for flow in flows:
         there, back = (_value(network.flow_address(flow, target=target)) for target in (True, False))
         ahead = dict(zip(nodes_of(edges, flow.source, flow.route)[:-1], flow.route, strict=True))
         returns = flow.route_back or flow.route[::-1]
@@ -167,16 +173,14 @@ def _own_ways(network: Network, routes: Routes | None, name: str) -> Iterator[Ro
             yield RouteEntry(back, width, behind[name], None, there if name == flow.target else None)
 
 
-def _second_routes(network: Network, name: str) -> Iterator[RouteEntry]:
+def _second_routes(network: Network, flows: list[tuple[Flow, list[int]]], name: str) -> Iterator[RouteEntry]:
     """Yield the second routes to the hosts of MPTCP: from second address to second address.
 
     And from own address to own address over the first, since a host would send from the address of the interface.
     """
     plan, edges = network.plan, network.edges
-    for flow in plan.flows:
-        if not flow.second_route:
-            continue
-        for route, address in ((flow.route, network.address), (flow.second_route, network.second_address)):
+    for flow, second in flows:
+        for route, address in ((flow.route, network.address), (second, network.second_address)):
             nodes, packets = nodes_of(edges, flow.source, route), flow.transfer.initial_window_packets
             there = dict(zip(nodes[:-1], route, strict=True)), flow.target, packets
             back = dict(zip(nodes[1:], route, strict=True)), flow.source, None

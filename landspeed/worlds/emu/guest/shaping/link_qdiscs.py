@@ -47,9 +47,10 @@ def shape(network: Network) -> None:
     for link in network.plan.links:
         _shape_direction(network, link, forward=True)
         _shape_direction(network, link, forward=False)
+    waits = waits_long(network.plan)
     for position in range(len(network.nodes)):
         if network.is_host(position):
-            _shape_host(network, position)
+            _shape_host(network, position, waits=waits)
 
 
 def shaped_device(network: Network, link: int, *, forward: bool) -> tuple[int, str]:
@@ -123,17 +124,15 @@ def host_burst_bytes(plan: Plan, node: Node, link: Link, late_ns: int = LATE_NS)
     return max(burst_bytes(plan, rate, late_ns), GSO_BUCKET_BYTES if _is_fast(node) else 0)
 
 
-def _shape_host(network: Network, position: int) -> None:
+def _shape_host(network: Network, position: int, *, waits: bool) -> None:
     """A host's own limit, on each of its links: a token bucket over fq, which makes sockets wait and drops nothing."""
     plan, node, netlink = network.plan, network.plan.nodes[position], network.netlink(position)
     fair: dict[str, int] = {"limit_packets": 1_000_000}
-    if waits_long(plan):  # ten packets paced over a round trip of a minute lie further ahead than fq takes
+    if waits:  # ten packets paced over a round trip of a minute lie further ahead than fq takes
         fair["horizon_us"] = LONG_HORIZON_US
     if node.paced is False:  # TCP then asks in vain whether fq paces, as with another discipline; nothing is dropped
         fair["paces"] = 0
-    for link in plan.links:
-        if node.name not in (link.a, link.b):
-            continue
+    for link in network.links_of[node.name]:
         index = network.interface(position, network.end(link.index, 0 if link.a == node.name else 1)[1])
         rate, overhead = host_rate(plan, node, link)
         bucket = options_of(

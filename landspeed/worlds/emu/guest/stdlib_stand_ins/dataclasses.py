@@ -37,7 +37,9 @@ def _made(cls: type) -> type:
     def construct(self: Any, *values: Any, **more: Any) -> None:  # a large network has ten thousand instances
         given = dict(zip(names, values, strict=False)) | more if values else more
         if len(given) < len(values) + len(more) or not given.keys() <= known:
-            raise TypeError(f"{cls.__name__}: twice, too many, or unknown: {values}, {', '.join(sorted(more))}")
+            wrong = more.keys() & {*names[: len(values)], *(more.keys() - known)}
+            why = f"twice, or unknown: {', '.join(sorted(wrong))}"
+            raise TypeError(f"{cls.__name__}: {why if wrong else f'{len(values)} values for {len(names)} fields'}")
         own = defaults | given
         if len(own) < len(names):
             raise TypeError(f"{cls.__name__}: {', '.join(sorted(known - own.keys()))} is missing")
