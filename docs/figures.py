@@ -11,6 +11,7 @@ import contextlib
 import difflib
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,8 @@ BUNDLE = re.compile(r"\b([a-z0-9][a-z0-9-]*)-\d{8}T\d{6}Z-[0-9a-f]{6}\b")
 STAMP = "20261122T120000Z-1a2b3c"  # a bundle's name in a document
 WORDS = {"run": "--out", "compare": "--out", "results": "--runs"}  # the option that names the folder of bundles
 OF_CI = {"CI", "BUILD_NUMBER"}  # pytest shows more where either is set
+COMMAND = shlex.quote(str(ROOT / ".venv" / "bin" / "landspeed"))
+LOCALE = "C.UTF-8"
 WRAPPER = """#!/bin/sh
 case "${{1:-}}" in
 {cases}
@@ -43,11 +46,12 @@ def documents() -> list[Path]:
 class Scratch:
     """A folder that looks like the clone to whoever types the commands of a document."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, landspeed: str = COMMAND) -> None:
         """Make it.
 
         Args:
             folder: an empty one.
+            landspeed: the command, as a shell's words.
         """
         self.folder = folder
         for entry in ROOT.iterdir():
@@ -61,11 +65,11 @@ class Scratch:
             f'{word}) shift; set -- {word} {option} "{self.runs}" "$@";;' for word, option in WORDS.items()
         )
         program = programs / "landspeed"
-        program.write_text(WRAPPER.format(cases=cases, command=ROOT / ".venv" / "bin" / "landspeed"))
+        program.write_text(WRAPPER.format(cases=cases, command=landspeed))
         program.chmod(0o755)
         path = f"{programs}:{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"
         inherited = {name: value for name, value in os.environ.items() if name not in OF_CI}
-        self.environment = {**inherited, "PATH": path, "COLUMNS": "120", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+        self.environment = {**inherited, "PATH": path, "COLUMNS": "120", "LC_ALL": LOCALE, "TZ": "UTC"}
         self.environment["LANDSPEED_WALL_TIMES"] = os.devnull  # what `show` says is the same on every machine
 
     def shell(self, command: str, status: int | None = 0, *, errors: bool = True) -> str:
@@ -146,8 +150,11 @@ def _machine() -> str:
     return f"{os.cpu_count()} cores{f', {model[1]}' if model else ''}"
 
 
-def remake(document: Path, kinds: Sequence[str], *, pictures: bool = True) -> tuple[str, str]:
-    """(The document's text, that text with all blocks of these kinds made anew; pictures are drawn where they lie)."""
+def remake(document: Path, kinds: Sequence[str], *, pictures: bool = True, landspeed: str = COMMAND) -> tuple[str, str]:
+    """(The document's text, that text with all blocks of these kinds made anew; pictures are drawn where they lie).
+
+    `landspeed` is the command in its scripts, as a shell's words.
+    """
     before = document.read_text(encoding="utf-8")
     blocks = [block for block in read_blocks(document) if block.verb not in ("", "not run")]
     blocks = [block for block in blocks if block.verb == "file" or block.kind in kinds]
@@ -158,7 +165,7 @@ def remake(document: Path, kinds: Sequence[str], *, pictures: bool = True) -> tu
     with tempfile.TemporaryDirectory(prefix="landspeed-figures-") as folder:
         place = Path(folder) / "landspeed"
         place.mkdir()
-        scratch = Scratch(place)
+        scratch = Scratch(place, landspeed)
         for block in blocks:
             body = made_anew(block, scratch)
             begin, end = (moved + each for each in block.span)

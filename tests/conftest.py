@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from pytest_rerunfailures import StatusDB
 
 from tests.support import builds
 from tests.support.dearest import Dearest
@@ -107,6 +108,15 @@ def _turn(item: pytest.Item) -> int:
         item.get_closest_marker("alone") is None,
     ]
     return order.index(True) if True in order else len(order)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A worker asks nobody how often a test has failed: each question waits 40 ms (Nagle's algorithm) beside the test.
+
+    pytest-rerunfailures would know it after a worker's crash, after which pytest-xdist gives no test of ours again.
+    """
+    if hasattr(session.config, "workerinput"):
+        vars(session.config)["failures_db"] = StatusDB()
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups

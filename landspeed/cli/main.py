@@ -52,7 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(arguments)
     sys.meta_path.insert(0, ArrowAlone())
     told = _ending_at_once()
-    told.append(_run(sys.argv[1:]))
+    try:
+        told.append(_run(sys.argv[1:]))
+    except SystemExit as ended:  # argparse's way
+        told += [ended.code] if isinstance(ended.code, int) else []
+        raise
     return told[0]
 
 

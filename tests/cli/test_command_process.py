@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from landspeed.base.version import __version__
-from tests.support.command_process import COMMAND, CommandProcess, may_fork, run, server, start
+from tests.support.command_in_shells import command_for_shells
+from tests.support.command_process import COMMAND, USED_S, CommandProcess, may_fork, run, server, start
 from tests.support.emu_fixtures import FIRST
 from tests.support.places import ROOT
 from tests.support.toy_world import environment, make_site
@@ -103,7 +104,6 @@ def held(folder: Path, site: Path, kind: Callable[..., subprocess.Popen[Any]]) -
     while not log.read_text():
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
-    assert log.read_text().split()[0] == str(process.pid)
     return process
 
 
@@ -113,6 +113,7 @@ def test_a_signal_does_the_same(number: signal.Signals, tmp_path: Path, toy_site
     for kind in (subprocess.Popen, start):
         with held(tmp_path, toy_site, kind) as process:
             assert isinstance(process, CommandProcess) == (kind is start)
+            assert (tmp_path / "log").read_text().split()[0] == str(process.pid)
             process.send_signal(number)
             told.append((*process.communicate(timeout=60), process.returncode))
     assert told[0] == told[1]
@@ -149,6 +150,42 @@ def test_where_a_new_python_would_differ_it_is_one(tmp_path: Path) -> None:
     assert not forks()
     signal.signal(signal.SIGHUP, handler)
     assert forks()
+
+
+@pytest.mark.parametrize(
+    ("script", "forks"),
+    [
+        ("{} show no-such 2>&1 | sed s/no/NO/", 1),
+        ("COLUMNS=70 {} show /dev/stdin <first.yaml; {} --version >&2; exit 5", 2),
+        ("cd ../records && {} check ../examples/first.yaml && {} show", 2),
+        ("(umask 77; {} --version); PYTHONUTF8=1 {} --version", 0),
+    ],
+)
+def test_a_shell_gets_the_same(script: str, forks: int) -> None:
+    def says(command: str) -> tuple[int, bytes, bytes]:
+        words = ["bash", "-c", script.replace("{}", command)]
+        done = subprocess.run(words, cwd=FIRST.parent, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    before = len(USED_S)
+    with command_for_shells(server()) as command:
+        assert says(command) == says(str(COMMAND))
+    assert len(USED_S) - before == forks
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+def test_a_signal_to_what_a_shell_started_does_the_same(number: signal.Signals, tmp_path: Path, toy_site: Path) -> None:
+    told: list[Any] = []
+
+    def by_shell(words: list[str], **options: Any) -> subprocess.Popen[Any]:
+        return subprocess.Popen(["bash", "-c", f'exec {command} "$@"', *words], **options)
+
+    with command_for_shells(server()) as command:
+        for kind in (subprocess.Popen, by_shell):
+            with held(tmp_path, toy_site, kind) as process:
+                process.send_signal(number)
+                told.append((*process.communicate(timeout=60), process.returncode))
+    assert told[0] == told[1]
 
 
 def test_the_server_ends_with_who_asks_it() -> None:

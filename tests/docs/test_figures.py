@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from docs.blocks import read_blocks
-from docs.figures import differences, documents, remake
+from docs.figures import LOCALE, differences, documents, remake
+from tests.support.command_in_shells import command_for_shells
+from tests.support.command_process import server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,7 +23,8 @@ QUICK = [
 @pytest.mark.parametrize("document", QUICK)
 def test_quick_figures_are_not_stale(document: str) -> None:
     file = ROOT / document
-    before, after = remake(file, ["quick"], pictures=False)
+    with command_for_shells(server(LOCALE)) as command:
+        before, after = remake(file, ["quick"], pictures=False, landspeed=command)
     if before != after:  # an assertion would print both whole
         pytest.fail(f"make figures KIND=quick\n{differences(file, before, after)}", pytrace=False)
 

@@ -4,15 +4,49 @@ import json
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 import landspeed as ls
 from landspeed.base.limits import ENGINE_WORDS
-from tests.support.causes import CASES, Case, write
+from tests.support.causes import CASES, Case, content, write
 from tests.support.causes_truth import TRUTH
 from tests.support.command import landspeed_here
 from tests.support.emu_fixtures import FIRST
 
-RUNS = [pytest.param(case, world, id=f"{world} {case.name}") for case in (*CASES, *TRUTH) for world in case.worlds]
+MADE: dict[tuple[str, str], ls.Run] = {}
+"""Runs that more than one case asks for, by their scenario and world."""
+
+
+def said(case: Case) -> str:
+    """All that its run depends on."""
+    return json.dumps(content(case) | {"title": ""})
+
+
+SAME: dict[str, list[str]] = {}
+"""Scenario → names of its cases."""
+for each in (*CASES, *TRUTH):
+    SAME.setdefault(said(each), []).append(each.name)
+
+
+def parameters(case: Case, world: str) -> ParameterSet:
+    """A case in a world; one worker has all cases of the same run."""
+    same = SAME[said(case)]
+    marks = [pytest.mark.xdist_group(f"{world} {same[0]}")] if len(same) > 1 else []
+    return pytest.param(case, world, id=f"{world} {case.name}", marks=marks)
+
+
+RUNS = [parameters(case, world) for case in (*CASES, *TRUTH) for world in case.worlds]
+
+
+def run_of(case: Case, world: str, folder: Path) -> ls.Run:
+    """Its run, which is made once."""
+    key = (said(case), world)
+    if run := MADE.get(key):
+        return run
+    run = ls.run(write(folder, case), world=world, runs_dir=folder, report=False)
+    if len(SAME[said(case)]) > 1:
+        MADE[key] = run
+    return run
 
 
 def engine_words(bundle: Path, flow: str | None) -> set[str]:
@@ -31,7 +65,7 @@ def test_the_cause_that_was_built_in_is_told(case: Case, world: str, tmp_path: P
 
     The engine, which knows its own sockets and no line, says the same, or that it cannot tell.
     """
-    run = ls.run(write(tmp_path, case), world=world, runs_dir=tmp_path, report=False)
+    run = run_of(case, world, tmp_path)
     found = next(flow for flow in run.record.flows if flow.name == case.flow) if case.flow else run.record
     assert found.limited_by == case.cause, found.limited_by_why
     assert 0.99 < sum(found.limit_shares.values()) < 1.01, found.limit_shares

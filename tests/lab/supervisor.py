@@ -24,6 +24,7 @@ import time
 import zlib
 from pathlib import Path
 
+KEPT_CODE = "kept_code.py"
 HERE = Path(__file__).resolve().parent
 MANAGEMENT = {"operator": "10.77.0.1", "sender": "10.77.0.11", "receiver": "10.77.0.12", "shaper": "10.77.0.13"}
 DATA = {"sender": ("10.78.1.2", "10.78.1.1"), "receiver": ("10.78.2.2", "10.78.2.1")}  # own address, gateway
@@ -133,7 +134,17 @@ def make_root(tree: Path, folder: Path, host: str) -> Path:
         keys.mkdir(mode=0o700)
         shutil.copy(folder / "operator.pub", keys / "authorized_keys")
         subprocess.run(["chroot", str(root), "chown", "-R", f"{user}:", f"/home/{user}/.ssh"], check=True)
+    keep_code(root / "usr/lib/python3/dist-packages")
     return root
+
+
+def keep_code(packages: Path) -> None:
+    """Have a server's Python keep what it compiles of Ansible's modules, whoever runs them."""
+    shutil.copy(HERE / KEPT_CODE, packages)
+    (packages / "lab.pth").write_text(f"import {Path(KEPT_CODE).stem}\n")
+    kept = packages / "kept-code"
+    kept.mkdir()
+    kept.chmod(0o1777)
 
 
 def boot_server(root: Path, folder: Path, host: str, group: str) -> subprocess.Popen[bytes]:

@@ -21,7 +21,7 @@ from landspeed.worlds.real.runner import PLAYBOOKS
 from tests.lab.lab import Lab
 from tests.lab.tree import TreeError, find_or_make_tree
 from tests.support.command import COMMAND
-from tests.support.real_fixtures import ADDRESS, DUMP
+from tests.support.real_fixtures import ADDRESS, DUMP, modules_kept
 
 pytestmark = [pytest.mark.root, pytest.mark.lab, pytest.mark.slow, pytest.mark.xdist_group("distributions")]
 SUITES = {"sender": "trixie", "receiver": "noble"}
@@ -76,6 +76,7 @@ class Machines:
             "ANSIBLE_NOCOLOR": "1",
         }
         environment |= {"ANSIBLE_COLLECTIONS_PATH": str(self.folder / "collections"), "ANSIBLE_PIPELINING": "1"}
+        environment |= modules_kept(self.folder / "packed-modules")
         command = [str(COMMAND.parent / name), *words]
         done = self.lab.run(*command, env=environment, cwd=self.folder, timeout=400)
         assert done.returncode == status, done.stdout + done.stderr

@@ -18,7 +18,7 @@ import pytest
 
 from landspeed.cli.main import main
 from landspeed.worlds.real.runner import BIN, PLAYS
-from tests.support.command import COMMAND
+from tests.support.command_process import COMMAND, run
 from tests.support.emu_fixtures import wait_until
 from tests.support.real_fixtures import write_lab_scenario
 
@@ -119,11 +119,10 @@ def play(name: str, inventory: Path, **environment: str) -> subprocess.Completed
     """Run a play as an operator does."""
     words = ["--unrehearsed", "a test"] if name in ("deploy", "attempt", "site") else []
     words += ["--attempt", "first"] if name in ("attempt", "collect", "site") else []
-    done = subprocess.run(
+    done = run(
         [COMMAND, "real", name, inventory, *words],
         capture_output=True,
         text=True,
-        check=False,
         stdin=subprocess.DEVNULL,
         env={**os.environ, **environment},
     )

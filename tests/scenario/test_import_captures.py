@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import landspeed as ls
 from landspeed.base.captures import Capture, CaptureError
+from landspeed.report import submission
 from landspeed.scenario.file.load import ScenarioError
 from landspeed.scenario.importers.import_files import InferredScenario, import_files
 from landspeed.scenario.importers.path_evidence import MeasuredTransfer, MeasurementError, PathEvidence
@@ -233,7 +234,9 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ls.Run]:
     """Runs with captures at both ends."""
     folder = tmp_path_factory.mktemp("captured")
     first = ls.Scenario.load("first")
-    return {name: ls.run(first.with_(values), runs_dir=folder, evidence=True) for name, values in RUNS.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(submission, "print_pdf", lambda _: None)  # which takes a browser a second
+        return {name: ls.run(first.with_(values), runs_dir=folder, evidence=True) for name, values in RUNS.items()}
 
 
 def imported(run: ls.Run, *ends: str) -> InferredScenario:

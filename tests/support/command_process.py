@@ -33,12 +33,13 @@ HANDED_ON = ("Umask", "Uid", "Gid", "Groups", "SigBlk", "SigIgn", "Cap", "NoNewP
 """Lines of /proc/self/status on what a process has of the one that starts it."""
 
 
-def handed_on() -> list[str]:
-    """What a process has of the one that starts it, words, variables, folder and files aside."""
-    own = Path("/proc/thread-self")
+def handed_on(process: int = 0) -> list[str]:
+    """What a process (0: this thread) has of the one that starts it, words, variables, folder and files aside."""
+    own = Path("/proc", str(process or "thread-self"))
     lines = [line for line in (own / "status").read_text().splitlines() if line.startswith(HANDED_ON)]
     places = [str(each.readlink()) for each in (*sorted((own / "ns").iterdir()), own / "root")]
-    numbers = [os.getsid(0), os.getpgid(0), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)]
+    priority = os.getpriority(os.PRIO_PROCESS, process)
+    numbers = [os.getsid(process), os.getpgid(process), priority, os.sched_getscheduler(process)]
     return [*lines, *places, *map(str, numbers), (own / "limits").read_text(), (own / "cgroup").read_text()]
 
 
@@ -54,12 +55,12 @@ def variables_of(options: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 class Server:
-    """The server of this worker, which ends with it."""
+    """A server of this worker, which ends with it."""
 
-    def __init__(self) -> None:
-        """Start it, and wait until it has imported all."""
+    def __init__(self, more: Mapping[str, str]) -> None:
+        """Start it with this process' variables and more, and wait until it has imported all."""
         self._began = handed_on()
-        self._variables = {name: value for name, value in os.environ.items() if name != PACKAGES}
+        self._variables = {name: value for name, value in {**os.environ, **more}.items() if name != PACKAGES}
         self._asked, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
@@ -72,12 +73,12 @@ class Server:
         """Whether a variable did its work when the server began."""
         return name != PACKAGES and (name.startswith(AT_START) or name in self._read)
 
-    def serves(self, variables: Mapping[str, str]) -> bool:
-        """Whether a fork of it is as a new process would be."""
+    def serves(self, variables: Mapping[str, str], process: int = 0) -> bool:
+        """Whether a fork of it is as a new process would be that this one (0: this thread) starts."""
         names = {each for each in variables.keys() | self._variables.keys() if self.needs(each)}
         if any(variables.get(each) != self._variables.get(each) for each in names):
             return False
-        return not self._loaded & _modules(variables) and handed_on() == self._began
+        return not self._loaded & _modules(variables) and handed_on(process) == self._began
 
     def fork(self, job: dict[str, Any], files: Sequence[int]) -> tuple[int, socket.socket]:
         """Id of a new process, and the socket on which its status comes; its folder is the last of the files."""
@@ -89,17 +90,19 @@ class Server:
 
 def _modules(variables: Mapping[str, str]) -> set[str]:
     """Names of the modules that are in the user's folders for packages."""
-    folders = [Path(each) for each in _packages(variables)]
+    folders = [Path(each) for each in packages_of(variables)]
     return {file.name.partition(".")[0] for each in folders if each.is_dir() for file in each.iterdir()}
 
 
-def _packages(variables: Mapping[str, str]) -> list[str]:
+def packages_of(variables: Mapping[str, str]) -> list[str]:
+    """The user's folders for packages."""
     return [each for each in variables.get(PACKAGES, "").split(os.pathsep) if each]
 
 
 @cache
-def server() -> Server:
-    return Server()
+def server(locale: str = "") -> Server:
+    """That of this worker with its own locale, or another."""
+    return Server({"LC_ALL": locale} if locale else {})
 
 
 class CommandProcess(subprocess.Popen[Any]):
@@ -112,7 +115,7 @@ class CommandProcess(subprocess.Popen[Any]):
         given = [number if file == -1 else file for number, file in enumerate((pipes[0], pipes[3], pipes[5]))]
         folder = os.open(cwd or ".", os.O_RDONLY | os.O_DIRECTORY)
         try:
-            job = {"words": args[1:], "variables": dict(variables), "packages": _packages(variables)}
+            job = {"words": args[1:], "variables": dict(variables), "packages": packages_of(variables)}
             self.pid, self._answers = server().fork(job | {"session": others[20]}, [*given, folder])
         finally:
             os.close(folder)

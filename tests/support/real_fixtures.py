@@ -22,6 +22,7 @@ from tests.lab.lab import Lab
 from tests.support.command import COMMAND
 
 ADDRESS = {"sender": "10.78.1.2", "receiver": "10.78.2.2"}
+CALLBACKS = Path(__file__).parent / "callbacks"
 PLAY_DEADLINE_S = 400
 STOOD_STILL = "; the box stood still for"  # modules/landspeed_rates.py: stalls explain what it found
 STALLED_PLAYS = 2  # a play of which that is said is run so many times more
@@ -60,6 +61,12 @@ true
 """
 
 
+def modules_kept(folder: Path) -> dict[str, str]:
+    """Variables of plays of the same modules: one packs a module, and the others find it in the folder."""
+    plugin = {"ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS), "ANSIBLE_CALLBACKS_ENABLED": "kept_modules"}
+    return {"LANDSPEED_PACKED_MODULES": str(folder), **plugin}
+
+
 @dataclass
 class Servers:
     """The lab's servers and an inventory of them.
@@ -84,7 +91,7 @@ class Servers:
     def _environment(self) -> dict[str, str]:
         """Of the command. Logins are shared within this lab only: a second one's servers have the same names."""
         here = {"TMPDIR": str(self.temporary), "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.lab.folder / "cp")}
-        return {**os.environ, **here}
+        return {**os.environ, **here, **modules_kept(self.folder / "packed-modules")}
 
     def landspeed(self, *words: str, deadline_s: float = PLAY_DEADLINE_S) -> subprocess.CompletedProcess[str]:
         """Run the command on the operator's machine."""

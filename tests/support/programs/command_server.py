@@ -23,6 +23,17 @@ from typing import Any, NoReturn
 COMMAND = Path(sys.executable).parent / "landspeed"
 PACKET = 1 << 20
 FILES = 5  # standard input, output and error, the folder to be in, the socket for the answers
+LATER = (
+    *(
+        "landspeed.runs.one_run",
+        "landspeed.runs.scratch",
+        "landspeed.runs.sweeps.variants",
+        "landspeed.worlds.make_world",
+    ),
+    *("landspeed.results.query", "landspeed.scenario.importers.import_files", "landspeed.exporters.export", "html"),
+    "ansible_runner",
+)
+"""What commands import when they have begun."""
 
 
 def import_all() -> set[str]:
@@ -50,10 +61,26 @@ def import_all() -> set[str]:
     later = Imports()  # those of the fork have not begun
     later.begin()
     later.wait()
+    for name in LATER:
+        import_module(name)
     kind.__getitem__ = look_up
+    try_first(main)
     gc.collect()
     gc.freeze()
     return read
+
+
+def try_first(main: Any) -> None:
+    """Run a command here: forms, patterns and tables are made then for all forks."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        main.main(["show", "first"])
+
+
+def look_anew() -> None:
+    """Forget which worlds and tools the packages have: there are others."""
+    for each in vars(import_module("landspeed.worlds.registry")).values():
+        if hasattr(each, "cache_clear"):
+            each.cache_clear()
 
 
 def become(job: dict[str, Any], files: list[int]) -> None:
@@ -73,6 +100,8 @@ def become(job: dict[str, Any], files: list[int]) -> None:
     Path("/proc/self/comm").write_text(COMMAND.name)
     folders = [str(Path(each).absolute()) for each in job["packages"]]
     sys.path[:] = [str(COMMAND.parent), *folders, *sys.path[1:]]
+    if folders:
+        look_anew()
     sys.argv[:] = [str(COMMAND), *job["words"]]
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         old = getattr(sys, name)
