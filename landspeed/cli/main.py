@@ -130,6 +130,8 @@ def _parsed(own: Sequence[str]) -> argparse.Namespace:
 
         defaults = default_words(commands_of(parser)[word], word, own)
         own = [*own[: place + 1], *defaults, *own[place + 1 :]]
+    if word == "help" and own[place + 1 :] and own[place + 1].startswith("--") and own[place + 1] != "--help":
+        own = [*own[: place + 1], "--", *own[place + 1 :]]  # what is asked for
     return parser.parse_words(own)
 
 

@@ -127,6 +127,7 @@ def test_help_says_what_a_word_is(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert told("run").startswith("usage: landspeed run ")
     assert told("spin-cost").startswith("--spin-cost (run, sweep, ")
+    assert told("--spin-cost") == told("spin-cost").partition("\n")[0] + "\n"
     assert told("window").startswith("transfer.window, flows.N.window: Window of each stream")
     assert told("window").splitlines()[-1].startswith("window: what limits a transfer. TCP sends as much as")
     assert re.search(r"^path\.N\.queue, path\.N\.reverse\.queue, links\.N\.queue, ", told("queue"), re.MULTILINE)

@@ -98,6 +98,7 @@ def test_time_stands_still_at_the_prompt_and_ctrl_c_ends_a_command(prompt: Termi
     prompt.wait_for("icmp_seq=3")
     prompt.type("\x03")
     prompt.wait_for("rtt min/avg/max/mdev = 20.0")
+    prompt.wait_for("mininet> ")  # before, Ctrl-C is for a command that ends
     prompt.type("half a line\x03")
     prompt.wait_for("Interrupt")
     assert "h1 h2 s1" in ask(prompt, "nodes")

@@ -220,8 +220,8 @@ def _stall_message(guest: Guest, progress: Progress, virtual_s: float, stall_wal
     return (
         f"the virtual clock has stood still at {virtual_s:.6f} s for {stall_wall_s:.0f} s of wall time in the phase "
         f"'{progress.phase}'; the task that ran is '{guest.running_task()}'. A program that computes for ever without "
-        "sleeping or reading the clock stops virtual time, since computation takes none of it. If it waits in a loop "
-        "of system calls, --spin-cost 1us lets time pass for it."
+        "sleeping or reading the clock stops virtual time, since computation takes none of it. Only if it waits in a "
+        "loop of system calls, --spin-cost 1us lets time pass for it."
     )
 
 
