@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from landspeed.base.limits import FULL_LINE_SHARE, OWN_LINE_SHARE, QUEUED_SHARE
@@ -28,6 +28,12 @@ class _Line:
     drops: list[int]
     marks: list[int]
     backlog: list[int]
+    _sent: tuple[float, float] = field(
+        default=(-1.0, 0.0), init=False
+    )  # the last time that was asked for, and the bits until then
+
+    def __post_init__(self) -> None:
+        self.most_waiting = max(self.backlog, default=0)
 
     def at(self, values: list[float] | list[int], time_s: float) -> float:
         """A counter at a time, between samples by interpolation."""
@@ -41,8 +47,14 @@ class _Line:
 
     def used(self, begin_s: float, end_s: float) -> float:
         """Share of what the line could send in a time that it sent."""
-        could = self.capacity.bits_until(end_s) - self.capacity.bits_until(begin_s)
-        return (self.at(self.bits, end_s) - self.at(self.bits, begin_s)) / could if could > 0 else 0.0
+        could = self.capacity.bits_between(begin_s, end_s)
+        sent_before = self._sent_until(begin_s)  # mostly the end of the time before
+        return (self._sent_until(end_s) - sent_before) / could if could > 0 else 0.0
+
+    def _sent_until(self, time_s: float) -> float:
+        if self._sent[0] != time_s:
+            self._sent = time_s, self.at(self.bits, time_s)
+        return self._sent[1]
 
     def waiting(self, begin_s: float, end_s: float) -> float:
         """Bytes that waited, mean of the samples of a time, or at the last one before its end."""
@@ -114,9 +126,10 @@ class LineEvidence:
         lines = self._lines[way]
         used = {index: line.used(begin_s, end_s) for index, line in lines.items()}
         fullest = sorted(used, key=lambda index: -used[index])
+        queued = in_flight_bytes and QUEUED_SHARE * in_flight_bytes
         for index in fullest:
-            queued = in_flight_bytes and QUEUED_SHARE * in_flight_bytes
-            if used[index] >= full or (queued and lines[index].waiting(begin_s, end_s) >= queued):
+            line = lines[index]
+            if used[index] >= full or (queued and line.most_waiting >= queued <= line.waiting(begin_s, end_s)):
                 own = (each for each in fullest if each not in shared and used[each] >= OWN_LINE_SHARE)
                 return next(own, index) if index in shared else index
         return None
