@@ -60,7 +60,7 @@ def shaped_device(network: Network, link: int, *, forward: bool) -> tuple[int, s
 
 @cache
 def _shaped_devices(network: Network) -> dict[tuple[int, bool], tuple[int, str]]:
-    """For each link, and whether forward; a router has an IFB for each host that sends to it."""
+    """Node and interface of each link, and whether forward; a router has an IFB for each host that sends to it."""
     found: dict[tuple[int, bool], tuple[int, str]] = {}
     senders: dict[tuple[int, bool], int] = {}
     for link, forward in itertools.product(range(len(network.plan.links)), (True, False)):
