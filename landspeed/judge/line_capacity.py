@@ -45,12 +45,6 @@ class LineCapacity:
         here = max(bisect_right(self._times_s, time_s) - 1, 0)
         return self._sent_bits[here] + (time_s - self._times_s[here]) * self._rates_bps[here]
 
-    def bits_between(self, begin_s: float, end_s: float) -> float:
-        """Bits that the line can send in a time."""
-        if len(self._rates_bps) == 1:
-            return (end_s - begin_s) * self._rates_bps[0]
-        return self.bits_until(end_s) - self.bits_until(begin_s)
-
     def takes_s(self, time_s: float, bits: float) -> float:
         """Time to send so many bits, begun at `time_s`; infinite if the line sends no more."""
         here = bisect_right(self._times_s, time_s) - 1

@@ -28,9 +28,7 @@ class _Line:
     drops: list[int]
     marks: list[int]
     backlog: list[int]
-    _sent: tuple[float, float] = field(
-        default=(-1.0, 0.0), init=False
-    )  # the last time that was asked for, and the bits until then
+    _until: tuple[float, float, float] = field(default=(-1.0, 0.0, 0.0), init=False)  # the last answer of `_bits_until`
 
     def __post_init__(self) -> None:
         self.most_waiting = max(self.backlog, default=0)
@@ -47,14 +45,16 @@ class _Line:
 
     def used(self, begin_s: float, end_s: float) -> float:
         """Share of what the line could send in a time that it sent."""
-        could = self.capacity.bits_between(begin_s, end_s)
-        sent_before = self._sent_until(begin_s)  # mostly the end of the time before
-        return (self._sent_until(end_s) - sent_before) / could if could > 0 else 0.0
+        _, could_before, sent_before = self._bits_until(begin_s)  # mostly the end of the time before
+        _, could_then, sent_then = self._bits_until(end_s)
+        could = could_then - could_before
+        return (sent_then - sent_before) / could if could > 0 else 0.0
 
-    def _sent_until(self, time_s: float) -> float:
-        if self._sent[0] != time_s:
-            self._sent = time_s, self.at(self.bits, time_s)
-        return self._sent[1]
+    def _bits_until(self, time_s: float) -> tuple[float, float, float]:
+        """The time, and bits until then: what the line could send, and what it sent."""
+        if self._until[0] != time_s:
+            self._until = time_s, self.capacity.bits_until(time_s), self.at(self.bits, time_s)
+        return self._until
 
     def waiting(self, begin_s: float, end_s: float) -> float:
         """Bytes that waited, mean of the samples of a time, or at the last one before its end."""
