@@ -46,7 +46,10 @@ def do_help(parsed: argparse.Namespace) -> int:
         lines += _limit(word) if lines else []
     lines = lines or _told(word, options, keys)
     if not lines:
-        near = nearest(word, [*COMMANDS, *options, *keys, *(key.rpartition(".")[2] for key in keys)])
+        from landspeed.scenario.file.packaged import packaged_names
+
+        known = [*COMMANDS, *options, *keys, *(key.rpartition(".")[2] for key in keys), *packaged_names()]
+        near = nearest(word, known)
         right = f"did you mean {near}?" if near else "`landspeed --help` lists the commands"
         raise UsageError(f"'{word}' is no command, option or key of a scenario; {right}")
     print("\n".join(lines))

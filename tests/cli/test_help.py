@@ -142,6 +142,8 @@ def test_help_says_what_a_word_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert told("rpm").startswith("transfer.ping: ")
     assert main(["help", "transfer.windw"]) == 2
     assert "did you mean transfer.window?" in capsys.readouterr().err
+    assert main(["help", "frist"]) == 2
+    assert "did you mean first?" in capsys.readouterr().err
 
 
 def test_every_key_says_what_it_is() -> None:
