@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Set
 from dataclasses import dataclass, field
@@ -28,7 +29,9 @@ class _Line:
     drops: list[int]
     marks: list[int]
     backlog: list[int]
-    _until: tuple[float, float, float] = field(default=(-1.0, 0.0, 0.0), init=False)  # the last answer of `_bits_until`
+    _until: tuple[float, float, float] = field(
+        default=(math.nan, 0.0, 0.0), init=False
+    )  # the last answer of `_bits_until`
 
     def __post_init__(self) -> None:
         self.most_waiting = max(self.backlog, default=0)

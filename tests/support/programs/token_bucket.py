@@ -2,7 +2,7 @@
 
 For any Linux, with root's rights and a network namespace of its own: makes two hosts, a and b. a sends an echo of
 1000 B with its headers, and 0.2 s later another. The bucket brings 1000 B a second and holds 1100 B, so the second one
-waits. Of each step: round trip of the echoes that were answered, in ms.
+waits. Of each step: round trip of each echo in ms, null where it was not answered.
 """
 
 import json
@@ -13,7 +13,7 @@ import time
 BUCKET = "dev eth0 root handle 1: tbf rate 8kbit burst 1100 limit 100000"
 ECHO = ("ip", "netns", "exec", "a", "ping", "-n", "-c", "1", "-W", "3")
 LARGE, SMALL = ("-s", "958"), ("-s", "58")  # beside them 42 B of headers, Ethernet's too
-seen: dict[str, list[float]] = {}
+seen: dict[str, list[float | None]] = {}
 
 
 def run(words: str) -> None:
@@ -50,7 +50,7 @@ def step(what: str, third: tuple[str, ...], *, first: str = "", change: str = ""
     sleep_until(begin_s + 0.4)
     pings.append(echo(third))
     told = [ping.communicate()[0] for ping in pings]
-    seen[what] = [float(found[1]) if (found := re.search(r"time=([\d.]+)", text)) else -1 for text in told]
+    seen[what] = [float(found[1]) if (found := re.search(r"time=([\d.]+)", text)) else None for text in told]
     tc("qdisc del dev eth0 root")
 
 

@@ -1,6 +1,6 @@
 """Many packets by one system call (sendmmsg(2), recvmmsg(2)): in a guest each call costs more than its packet does.
 
-What is done for each packet is done in C: a network of a hundred hosts sends twenty thousand before its transfer.
+What is done for each packet is done in C: each flow of a network has trains of hundreds before its transfer.
 """
 
 from __future__ import annotations

@@ -54,9 +54,6 @@ class Network:
         self.names = [node.name for node in plan.nodes]
         self.position = {name: position for position, name in enumerate(self.names)}
         self._ends = interface_names(plan)
-        self._interfaces: dict[str, list[str]] = {name: [] for name in self.names}
-        for name, interface in self._ends.values():
-            self._interfaces[name].append(interface)
         self._own = own_ends(plan)
         self.links_of: dict[str, list[Link]] = {name: [] for name in self.names}
         for link in plan.links:
@@ -69,7 +66,7 @@ class Network:
         self._index: dict[tuple[int, str], int] = {}
         self._interface_names: dict[tuple[int, int], str] = {}
         self._counts = [LOOPBACK] * len(self.nodes)  # of interfaces
-        set_host_wide_limits(dctcp=any(has_dctcp([flow.transfer]) for flow in plan.flows))
+        set_host_wide_limits(dctcp=has_dctcp([flow.transfer for flow in plan.flows]))
         self.sysctls = sysctls_of(plan)
         for position, node in enumerate(self.nodes):
             self._set_sysctls(position, node)
@@ -111,7 +108,8 @@ class Network:
 
     def interfaces(self, position: int) -> list[str]:
         """Names of a node's interfaces, in the order of its links."""
-        return self._interfaces[self.names[position]]
+        name = self.names[position]
+        return [self._ends[link.index, int(link.a != name)][1] for link in self.links_of[name]]
 
     def end(self, link: int, side: int) -> tuple[int, str]:
         """Position of the node at an end of a link, and its interface there; side 0 is the link's `a`."""
@@ -297,7 +295,7 @@ def ecn_setting(asked: list[Transfer]) -> int:
 
 
 def has_dctcp(asked: list[Transfer]) -> bool:
-    """Return whether one of a host's transfers is with DCTCP, which both ends must have (RFC 8257)."""
+    """Return whether one of these transfers is with DCTCP, which both ends must have (RFC 8257)."""
     return any("dctcp" in (each.congestion_controls or [each.congestion_control]) for each in asked)
 
 

@@ -34,7 +34,7 @@ def _made(cls: type) -> type:
     known = set(names)
     made = {name: value.make for name, value in defaults.items() if isinstance(value, _Made)}
 
-    def construct(self: Any, *values: Any, **more: Any) -> None:  # a large network has ten thousand instances
+    def construct(self: Any, *values: Any, **more: Any) -> None:  # a large network has thousands of instances
         given = dict(zip(names, values, strict=False)) | more if values else more
         if len(given) < len(values) + len(more) or not given.keys() <= known:
             wrong = more.keys() & {*names[: len(values)], *(more.keys() - known)}
