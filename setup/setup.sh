@@ -116,8 +116,9 @@ install_optional() {
 		say "they are not to be had here: everything but the simulated world (--world sim) works without them"
 }
 
+# The distribution's first: it is compiled for speed (profile, link time), which one from a version manager often is not.
 find_python() {
-	for candidate in python3 /usr/bin/python3 python3.13 python3.12 python3.11; do
+	for candidate in /usr/bin/python3 python3 python3.13 python3.12 python3.11; do
 		"$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v "$candidate" && return
 	done
 	say "Python 3.11 or newer with venv is needed"
