@@ -79,6 +79,14 @@ def test_each_cell_has_a_word() -> None:
     assert {limit for (limit, _), word in TABLE.items() if word == "ends"} == set(ENDING)
 
 
+def large_file(folder: Path) -> Path:
+    """A file that no limit lets pass whole; all servers of this worker have the same, whose writing takes longest."""
+    file = folder / "large-of-the-limits"
+    if not file.exists():
+        file.write_bytes(b"\1" * (64 << 20))
+    return file
+
+
 class Server:
     """One with everything allowed but for what the limit says."""
 
@@ -87,8 +95,8 @@ class Server:
         taken, handed = bench.folder / "taken", bench.folder / "handed"
         for each in (taken, handed):
             each.mkdir()
-        for name, size in (("large", 64 << 20), ("paced", PACED_BYTES)):
-            (handed / name).write_bytes(b"\1" * size)
+        (handed / "large").hardlink_to(large_file(bench.folder.parent))
+        (handed / "paced").write_bytes(b"\1" * PACED_BYTES)
         given = ["--directory", str(taken), "--serve-directory", str(handed), "--may-send"] if leave else []
         trust = [] if "--key" in limits or not leave else ["--anonymous"]
         few = ["prlimit", f"--nofile={descriptors}"] if descriptors else []
