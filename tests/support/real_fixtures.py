@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import threading
 from collections.abc import Callable
@@ -210,8 +211,16 @@ def read_until(process: subprocess.Popen[str], line: str) -> str:
     raise AssertionError(f"{line!r} was not said:\n{''.join(said)}")
 
 
+def _content(file: str) -> bytes:
+    with open(file, "rb") as opened:  # noqa: PTH123 (as below)
+        return opened.read()
+
+
 class SecretWatch(threading.Thread):
-    """Looks for a secret in the command line and environment of every process, and in the files of a folder."""
+    """Looks for a secret in the command line and environment of every process, and in the files of a folder.
+
+    What has not changed since it looked there is not read again: a process' words, a file's time.
+    """
 
     def __init__(self, secret: str, folder: Path) -> None:
         """It begins with `with`."""
@@ -221,21 +230,38 @@ class SecretWatch(threading.Thread):
         self.looks = 0
         self.found: list[str] = []
         self._end = threading.Event()
+        self._words: dict[str, bytes] = {}
+        self._files: dict[str, tuple[int, ...]] = {}
 
     def run(self) -> None:
         """Look until the end."""
         while not self._end.wait(0.3):
             self.looks += 1
-            for entry in Path("/proc").iterdir():
-                for name in ("cmdline", "environ"):
+            processes = [each for each in os.listdir("/proc") if each.isdigit()]  # noqa: PTH208 (thousands of times)
+            self._words = {each: self._look_at_process(f"/proc/{each}", self._words.get(each)) for each in processes}
+            for folder, _, names in os.walk(self.folder):
+                for name in names:
                     with contextlib.suppress(OSError):
-                        if entry.name.isdigit() and self.secret in (entry / name).read_bytes():
-                            self.found.append(f"{name} of {(entry / 'comm').read_text().strip()}")
-            with contextlib.suppress(OSError):
-                for file in self.folder.rglob("*"):
-                    with contextlib.suppress(OSError):
-                        if file.is_file() and self.secret in file.read_bytes():
-                            self.found.append(str(file))
+                        self._look_at_file(f"{folder}/{name}")
+
+    def _look_at_process(self, place: str, before: bytes | None) -> bytes:
+        """Its words; none are a kernel's thread's, or of one that has ended."""
+        words = b""
+        with contextlib.suppress(OSError):
+            words = _content(f"{place}/cmdline")
+            if words and words != before:
+                for name, content in (("cmdline", words), ("environ", _content(f"{place}/environ"))):
+                    if self.secret in content:
+                        self.found.append(f"{name} of {_content(f'{place}/comm').decode().strip()}")
+        return words
+
+    def _look_at_file(self, file: str) -> None:
+        about = os.stat(file, follow_symlinks=False)  # noqa: PTH116 (as above)
+        now = (about.st_ino, about.st_size, about.st_mtime_ns)
+        if stat.S_ISREG(about.st_mode) and self._files.get(file) != now:
+            self._files[file] = now
+            if self.secret in _content(file):
+                self.found.append(file)
 
     def __enter__(self) -> SecretWatch:
         self.start()

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import random
 import shutil
 import socket
 import stat
@@ -14,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from numpy.random import default_rng
 
 from tests.support import builds
 from tests.support.places import PROGRAMS
@@ -27,7 +27,7 @@ JOURNAL = ".landspeed-journal"
 
 def write_file(path: Path, size: int, seed: int = 0) -> None:
     """A file of that size with bytes that do not repeat."""
-    path.write_bytes(random.Random(os.fsencode(path.name) + f"/{size}/{seed}".encode()).randbytes(size))
+    path.write_bytes(default_rng([*os.fsencode(path.name), size, seed]).bytes(size))
 
 
 def slow_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: int | str) -> None:

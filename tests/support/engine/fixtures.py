@@ -50,7 +50,8 @@ def free_port() -> int:
     may have it before this test's does. So it lies below those that the kernel chooses from (ip_local_port_range
     begins at 32768), and its number is claimed among all tests of this machine by an abstract socket (unix(7)).
     """
-    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+    first = random.SystemRandom().randrange(len(PORTS))
+    for port in (*PORTS[first:], *PORTS[:first]):
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             claim.bind(f"\0landspeed-test-port/{port}")
