@@ -21,7 +21,7 @@ from landspeed.worlds.emu.machine import Guest
 
 LOG = Log(__name__)
 LOOKS = 8000  # at the other's word before one sleeps: some 160 µs
-LOOK_S = 0.25  # between two decisions
+LOOK_S = 0.1  # between two decisions
 FREE, WAITING = 0.3, 0.4  # shares of the time: others on a free core; programs that waited for a core that is not
 TURN_S, WAKE_S = 4e-6, 20e-6  # what a turn on two cores saves, and what it costs to wake a program there
 # Share of the time that must be saved, 60 000 turns a second: what programs and kernel then write for each other also
