@@ -8,7 +8,7 @@ import pytest
 
 from landspeed.scenario.plan.plan import Transfer
 from landspeed.worlds.engine.command import engine_commands, seconds_text
-from tests.support.engine.fixtures import Bench
+from tests.support.engine.fixtures import PACED, Bench
 from tests.support.engine.result import read_result
 from tests.support.stopwatch import one_of_few, undisturbed
 
@@ -70,7 +70,7 @@ def test_the_first_limit_to_come_ends_the_transfer(bench: Bench) -> None:
 @pytest.mark.slow
 def test_samples_lie_on_the_grid_and_grow(bench: Bench) -> None:
     def attempt(_: int) -> None:
-        transfer(bench, "--time", "1", "--streams", "2", "--interval", "100ms")
+        transfer(bench, "--time", "1", *PACED, "--streams", "2", "--interval", "100ms")
         fewest = 30
         for command in ("send", "receive"):
             rows = [row for row in bench.rows(command) if row["stream"] == 1]
@@ -96,7 +96,7 @@ def test_live_lines_are_json_of_each_second(bench: Bench) -> None:
 
     def attempt(_: int) -> None:
         before_ns = time.monotonic_ns()
-        transfer(bench, "--time", "2", "--live", str(live))
+        transfer(bench, "--time", "2", *PACED, "--live", str(live))
         after_ns = time.monotonic_ns()
         start, *lines = [json.loads(line) for line in live.read_text().splitlines()]
         assert (start["time_s"], start["bytes"]) == (0, 0)
@@ -117,7 +117,7 @@ def test_live_lines_are_json_of_each_second(bench: Bench) -> None:
 @pytest.mark.slow
 def test_json_and_progress_on_standard_output(bench: Bench) -> None:
     receiver = bench.receive("--one-off")
-    sender = bench.start("send", "--time", "1.2", "--live", "-", "--json", "-", host="127.0.0.1")
+    sender = bench.start("send", "--time", "1.2", *PACED, "--live", "-", "--json", "-", host="127.0.0.1")
     assert sender.wait() == 0, sender.errors
     assert receiver.wait() == 0
     *lines, result = [json.loads(line) for line in sender.output.splitlines()]

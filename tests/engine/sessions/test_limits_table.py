@@ -22,6 +22,7 @@ from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.fixtures import (
     ENGINE_FOLDER,
+    PACED,
     Bench,
     Program,
     children,
@@ -336,7 +337,7 @@ def test_the_server_ends_who_goes_on(bench: Bench, limit: str) -> None:
 def test_a_host_ends_its_order(bench: Bench, limit: str) -> None:
     """Sent to a receiver that takes all, says nothing, or stands still; the order itself would wait for longer."""
     three = Three(bench, "--third-party", limit.removesuffix(", taken"), f"{ALLOWED_S}s")
-    long = ["--time", "60", "--stall", "60s", "--answer-timeout", "60s", "--connect-timeout", "60s"]
+    long = ["--time", "60", *PACED, "--stall", "60s", "--answer-timeout", "60s", "--connect-timeout", "60s"]
     most_s = {"--max-time, taken": ALLOWED_S + GRACE_S, "--stall": 1.5 * ALLOWED_S}.get(limit, ALLOWED_S) + LATE_S
     try:
         with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.support.engine.fixtures import Bench
+from tests.support.engine.fixtures import PACED, Bench
 from tests.support.engine.result import read_result
 from tests.support.stopwatch import one_of_few, undisturbed
 
@@ -33,7 +33,9 @@ def section(text: str, end: str) -> list[list[str]]:
 
 @pytest.mark.slow
 def test_intervals_table_and_verdict(bench: Bench) -> None:
-    sender, receiver = told(bench, "--time", "1", "--streams", "2", "--report-interval", "250ms", "--receive", "memory")
+    sender, receiver = told(
+        bench, "--time", "1", *PACED, "--streams", "2", "--report-interval", "250ms", "--receive", "memory"
+    )
     result = read_result(bench.folder / "send.json")
     lines = re.findall(
         r"^\[( *\d+|SUM)\] +([\d.]+)-([\d.]+) +sec +([\d.]+) (\S*)Bytes +([\d.]+) (\S*)bits/sec", sender, re.M
@@ -126,7 +128,7 @@ def test_the_verdict_names_pacing_and_window(bench: Bench) -> None:
 @pytest.mark.slow
 def test_hosts_are_accounted_for(bench: Bench) -> None:
     begun = time.monotonic()
-    told(bench, "--time", "1")
+    told(bench, "--time", "1", *PACED)
     whole_s = time.monotonic() - begun
     result = bench.result()
     for end in ("sender", "receiver"):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import asked, take
-from tests.support.engine.fixtures import Bench, Program, children, only_child, wait_until
+from tests.support.engine.fixtures import PACED, Bench, Program, children, only_child, wait_until
 from tests.support.engine.result import read_result
 from tests.support.engine.reverse import (
     fail,
@@ -159,7 +159,7 @@ def running(bench: Bench, *options: str) -> tuple[Program, Program]:
     """A server and a client in the middle of a long transfer."""
     receiver = bench.receive("--may-send")
     live = bench.folder / "live.jsonl"
-    client = bench.send(*options, "--time", "60", "--live", str(live))
+    client = bench.send(*options, "--time", "60", *PACED, "--live", str(live))
     wait_until(lambda: (live.exists() and live.read_text().count("\n") > 1) or None, 30, client.process)
     return receiver, client
 

@@ -30,6 +30,8 @@ T = TypeVar("T")
 REPORTS = ("Sanitizer", "runtime error")
 PORTS = range(12_000, 32_000)
 HELD = 100  # ports at once, more than any test needs
+# Of each stream: a transfer whose rate is nobody's matter leaves the processor to others.
+PACED = ("--pacing", "500M")
 
 
 @pytest.fixture(scope="session", name="engine")
