@@ -20,6 +20,7 @@ import pytest
 from tests.support import builds
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
+from tests.support.engine.files_fixtures import large_file
 from tests.support.engine.fixtures import (
     ENGINE_FOLDER,
     PACED,
@@ -78,14 +79,6 @@ def test_each_cell_has_a_word() -> None:
     assert set(TABLE.values()) == {"no", "ends", "paced", "told", "-"}
     assert {kind for _, kind in TABLE} == {*NAMES, "third"}
     assert {limit for (limit, _), word in TABLE.items() if word == "ends"} == set(ENDING)
-
-
-def large_file(folder: Path) -> Path:
-    """A file that no limit lets pass whole; all servers of this worker have the same, whose writing takes longest."""
-    file = folder / "large-of-the-limits"
-    if not file.exists():
-        file.write_bytes(b"\1" * (64 << 20))
-    return file
 
 
 class Server:

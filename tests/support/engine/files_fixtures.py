@@ -30,6 +30,14 @@ def write_file(path: Path, size: int, seed: int = 0) -> None:
     path.write_bytes(default_rng([*os.fsencode(path.name), size, seed]).bytes(size))
 
 
+def large_file(folder: Path) -> Path:
+    """A file of 64 MB; who asks again has the same, as it takes longer to write than most tests."""
+    file = folder / "64-MB"
+    if not file.exists():
+        file.write_bytes(b"\1" * (64 << 20))
+    return file
+
+
 def slow_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: int | str) -> None:
     """What is started from now on finds a disk as slow_disk.c says, with DISK_… from the settings."""
     if shutil.which("cc") is None:
