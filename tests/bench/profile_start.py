@@ -2,15 +2,19 @@
 
 Two runs, five times each: the first example, and one second of the record of 2004, whose path has 13 nodes. The parts
 are told apart by what the command says on standard error, which is a twentieth of a second late at most. Medians.
-And what everybody waits for: `import landspeed`, and an answer of completion, at most 100 and 150 ms.
+And what everybody waits for: `import landspeed`, and an answer of completion, at most 100 and 150 ms. And of 48 pairs
+what a host costs from the guest's start until its engine carries, at most 10 ms.
 """
 
+import json
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from tests.bench.bench import dumbbell
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / ".venv" / "bin" / "landspeed"
@@ -36,6 +40,8 @@ WAITS: dict[str, tuple[str | Path, ...]] = {
     "completion of a scenario": (COMMAND, "completion", "--answer", "fish", "run", "fi"),
 }
 TIMES = 5
+PAIRS = 48
+LOOK_S = 0.02
 
 
 def one(words: tuple[str, ...]) -> dict[str, float]:
@@ -61,6 +67,23 @@ def _wall_s(words: tuple[str | Path, ...]) -> float:
     return time.monotonic() - began
 
 
+def start_of_pairs() -> tuple[float, float]:
+    """Wall seconds of 48 pairs from the guest's start until the transfer, and until each receiver writes samples."""
+    with tempfile.TemporaryDirectory(prefix="landspeed-profile-") as place:
+        folder, began = Path(place), list[float]()
+        file = folder / "pairs.yaml"
+        file.write_text(json.dumps(dumbbell(PAIRS)))
+        words = [COMMAND, "run", file, "--set", "transfer.duration=1 s", "--quiet", "--out", folder]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
+            for wanted, count in (("job.json", 1), ("measured.json", 1), ("flows/*/receiver.csv", PAIRS)):
+                while process.poll() is None and len([*folder.glob(f"*.partial/{wanted}")]) < count:
+                    time.sleep(LOOK_S)
+                began.append(time.monotonic())
+        if process.returncode:
+            raise RuntimeError(f"exit status {process.returncode}")
+    return began[1] - began[0], began[2] - began[0]
+
+
 def main() -> int:
     """Run and print a Markdown table for each run."""
     for name, words in RUNS.items():
@@ -73,6 +96,10 @@ def main() -> int:
     print(f"\nmedian of {TIMES}\n\n| command | wall seconds |\n|---|---|")
     for name, words in WAITS.items():
         print(f"| {name} | {statistics.median(_wall_s(words) for _ in range(TIMES)):.3f} |")
+    starts = zip(*(start_of_pairs() for _ in range(TIMES)), strict=True)
+    print(f"\n{PAIRS} pairs, median of {TIMES}\n\n| from the guest's start until | wall ms a host |\n|---|---|")
+    for what, seconds in zip(("the transfer begins", "all engines carry"), starts, strict=True):
+        print(f"| {what} | {statistics.median(seconds) / (2 * PAIRS) * 1e3:.1f} |")
     return 0
 
 
