@@ -14,7 +14,7 @@ import pytest
 
 from landspeed.base.version import __version__
 from tests.support.command_in_shells import command_for_shells
-from tests.support.command_process import COMMAND, USED_S, CommandProcess, may_fork, run, server, start
+from tests.support.command_process import COMMAND, USED_S, CommandProcess, Server, may_fork, run, server, start
 from tests.support.emu_fixtures import FIRST
 from tests.support.places import ROOT
 from tests.support.toy_world import environment, make_site
@@ -186,6 +186,25 @@ def test_a_signal_to_what_a_shell_started_does_the_same(number: signal.Signals, 
                 process.send_signal(number)
                 told.append((*process.communicate(timeout=60), process.returncode))
     assert told[0] == told[1]
+
+
+@pytest.mark.root
+def test_a_server_that_another_program_starts(tmp_path: Path, toy_site: Path) -> None:
+    """The command is where that program puts the server, as a new process is; with the context the server ends."""
+
+    def net(process: int | str) -> Path:
+        return Path(f"/proc/{process}/ns/net").readlink()
+
+    with Server({}, under=["unshare", "--net"]) as there:
+        with held(tmp_path, toy_site, partial(start, by=there)) as process:
+            assert isinstance(process, CommandProcess)
+            assert net("self") != net(process.pid) == net(there.process.pid)
+            process.kill()
+        words, variables = [COMMAND, "show", FIRST], os.environ | {"PYTHONUTF8": "1"}
+        assert not may_fork([str(COMMAND)], {"env": variables}, there)
+        forked, new = (run(words, by=there, env=each, capture_output=True) for each in (os.environ, variables))
+        assert forked.returncode == 0 and (forked.stdout, forked.stderr) == (new.stdout, new.stderr)
+    assert there.process.returncode == 0
 
 
 def test_the_server_ends_with_who_asks_it() -> None:

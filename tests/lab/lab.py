@@ -248,6 +248,7 @@ def _make_keys(folder: Path, hosts: Sequence[str]) -> None:
     lines += [
         f"  User {OPERATOR}",
         "  IdentitiesOnly yes",
+        "  KexAlgorithms curve25519-sha256",  # of a login with ssh's first choice, sntrup761, the keys are four fifths
         "  StrictHostKeyChecking yes",
         "  ConnectTimeout 5",
         "  ServerAliveInterval 10",

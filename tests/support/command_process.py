@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 COMMAND = Path(sys.executable).parent / "landspeed"
 SERVER = Path(__file__).parent / "programs" / "command_server.py"
@@ -55,19 +55,35 @@ def variables_of(options: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 class Server:
-    """A server of this worker, which ends with it."""
+    """A server of this worker, which ends with it, or with a context."""
 
-    def __init__(self, more: Mapping[str, str]) -> None:
-        """Start it with this process' variables and more, and wait until it has imported all."""
+    def __init__(self, more: Mapping[str, str], under: Sequence[str] = ()) -> None:
+        """Start it with this process' variables and more, and wait until it has imported all.
+
+        `under` are the words of a program that starts it and then is it, such as `nsenter`; they start the command too.
+        """
+        self.under = under
         self._began = handed_on()
         self._variables = {name: value for name, value in {**os.environ, **more}.items() if name != PACKAGES}
         self._asked, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, SERVER], cwd="/", env=self._variables, stdin=theirs.fileno(), stdout=subprocess.DEVNULL
+                [*under, sys.executable, SERVER],
+                cwd="/",
+                env=self._variables,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
             )
         told = json.loads(self._asked.recv(PACKET))
         self._read, self._loaded = set(told["read"]), set(told["loaded"])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it; what it forked goes on."""
+        self._asked.close()
+        self.process.wait()
 
     def needs(self, name: str) -> bool:
         """Whether a variable did its work when the server began."""
@@ -110,13 +126,18 @@ class CommandProcess(subprocess.Popen[Any]):
 
     _answers: socket.socket
 
+    def __init__(self, words: Sequence[str], by: Server, **options: Any) -> None:
+        """With the server that forks it."""
+        self._server = by
+        super().__init__(words, **options)
+
     def _execute_child(self, args: Sequence[str], *others: Any) -> None:
         cwd, variables, pipes = others[4], variables_of({"env": others[5]}), others[9:15]
         given = [number if file == -1 else file for number, file in enumerate((pipes[0], pipes[3], pipes[5]))]
         folder = os.open(cwd or ".", os.O_RDONLY | os.O_DIRECTORY)
         try:
             job = {"words": args[1:], "variables": dict(variables), "packages": packages_of(variables)}
-            self.pid, self._answers = server().fork(job | {"session": others[20]}, [*given, folder])
+            self.pid, self._answers = self._server.fork(job | {"session": others[20]}, [*given, folder])
         finally:
             os.close(folder)
         own: Any = self
@@ -136,32 +157,35 @@ class CommandProcess(subprocess.Popen[Any]):
         return above._internal_poll(_deadstate, lambda _, flags: self._try_wait(flags))
 
 
-def may_fork(words: Sequence[str], options: Mapping[str, Any]) -> bool:
+def may_fork(words: Sequence[str], options: Mapping[str, Any], by: Server | None = None) -> bool:
     """Whether a fork comes to the same as a new process with these words and options of subprocess.Popen."""
-    return words[0] == str(COMMAND) and options.keys() <= OPTIONS and server().serves(variables_of(options))
+    return words[0] == str(COMMAND) and options.keys() <= OPTIONS and (by or server()).serves(variables_of(options))
 
 
-def start(words: Sequence[object], **options: Any) -> subprocess.Popen[Any]:
-    """As subprocess.Popen, which it is unless a fork comes to the same."""
+def start(words: Sequence[object], by: Server | None = None, **options: Any) -> subprocess.Popen[Any]:
+    """As subprocess.Popen, which it is unless a fork comes to the same: by this worker's server, or another."""
     texts = [str(word) for word in words]
-    return (CommandProcess if may_fork(texts, options) else subprocess.Popen)(texts, **options)
+    if may_fork(texts, options, by):
+        return CommandProcess(texts, by or server(), **options)
+    return subprocess.Popen([*(by.under if by else ()), *texts], **options)
 
 
 def run(
     words: Sequence[object],
     *,
+    by: Server | None = None,
     input: str | bytes | None = None,
     capture_output: bool = False,
     timeout: float | None = None,
     check: bool = False,
     **options: Any,
 ) -> subprocess.CompletedProcess[Any]:
-    """As subprocess.run."""
+    """As subprocess.run; `by` as for `start`."""
     if capture_output:
         options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     if input is not None:
         options["stdin"] = subprocess.PIPE
-    with start(words, **options) as process:
+    with start(words, by, **options) as process:
         try:
             out, err = process.communicate(input, timeout)
         except BaseException:

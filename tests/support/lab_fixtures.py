@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,8 @@ from landspeed.results.bundle import load_record
 from landspeed.results.facts import RealFacts
 from landspeed.results.record import RunRecord
 from tests.lab.lab import Lab
-from tests.lab.supervisor import DATA
-from tests.support.command import COMMAND
+from tests.lab.supervisor import DATA, NSPAWN_HOSTS
+from tests.support.command_process import COMMAND, Server
 from tests.support.real_fixtures import SecretWatch, Servers, write_lab_scenario
 from tests.support.stalls import Beside
 
@@ -54,6 +54,21 @@ def fleet_network(pairs: int, duration: str) -> dict[str, object]:
 
 
 @contextlib.contextmanager
+def lab_and_operator(name: str, hosts: Sequence[str] = NSPAWN_HOSTS) -> Iterator[tuple[Lab, Server]]:
+    """A lab, and what forks the command on its operator's machine.
+
+    Yields:
+        both, which go with the context.
+    """
+    lab = Lab.up(name, hosts)
+    try:
+        with Server({}, under=lab.operator_command()) as operator:
+            yield lab, operator
+    finally:
+        lab.down()
+
+
+@contextlib.contextmanager
 def fleet_lab(folder: Path, pairs: int, duration: str = "5 s") -> Iterator[Servers]:
     """The servers of a fleet and an inventory of them, which the attempt is told.
 
@@ -63,9 +78,9 @@ def fleet_lab(folder: Path, pairs: int, duration: str = "5 s") -> Iterator[Serve
     (folder / "tmp").mkdir()
     (folder / "fleet.yaml").write_text(json.dumps(fleet_network(pairs, duration)))
     hosts = fleet_hosts(pairs)
-    lab = Lab.up(f"fleet-{folder.parent.name}-{folder.name}", hosts)
-    try:
-        made = Servers(lab, folder, folder / "inventory", folder / "fleet.yaml", folder / "runs", folder / "tmp")
+    with lab_and_operator(f"fleet-{folder.parent.name}-{folder.name}", hosts) as (lab, operator):
+        places = (folder, folder / "inventory", folder / "fleet.yaml", folder / "runs", folder / "tmp")
+        made = Servers(lab, *places, operator)
         words = [
             word
             for host in hosts
@@ -77,8 +92,6 @@ def fleet_lab(folder: Path, pairs: int, duration: str = "5 s") -> Iterator[Serve
         (made.inventory / "group_vars" / "all" / "lab.yml").write_text(other)
         (folder / "vault-password").write_text("none\n")
         yield made
-    finally:
-        lab.down()
 
 
 @pytest.fixture(scope="session", name="servers")
@@ -91,10 +104,9 @@ def servers_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
         [COMMAND, "run", scenario, "--out", runs, "--quiet"], capture_output=True, text=True, check=False
     )
     assert rehearsed.returncode == 0, rehearsed.stderr
-    lab = Lab.up(f"test-{folder.name}-{folder.parent.name}")
-    try:
+    with lab_and_operator(f"test-{folder.name}-{folder.parent.name}") as (lab, operator):
         (folder / "tmp").mkdir()
-        made = Servers(lab, folder, folder / "inventory", scenario, runs, folder / "tmp")
+        made = Servers(lab, folder, folder / "inventory", scenario, runs, folder / "tmp", operator)
         made.make_inventory(made.inventory)
         (folder / "vault-password").write_text("a password for this test\n")
         made_key = made.landspeed(
@@ -102,8 +114,6 @@ def servers_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
         )
         assert made_key.returncode == 0, made_key.stderr
         yield made
-    finally:
-        lab.down()
     assert not lab.folder.exists()
 
 

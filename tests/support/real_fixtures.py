@@ -20,7 +20,7 @@ import pytest
 
 from landspeed.worlds.real.runner import PLAYBOOKS
 from tests.lab.lab import Lab
-from tests.support.command import COMMAND
+from tests.support.command_process import COMMAND, Server, run, start
 
 ADDRESS = {"sender": "10.78.1.2", "receiver": "10.78.2.2"}
 CALLBACKS = Path(__file__).parent / "callbacks"
@@ -79,6 +79,7 @@ class Servers:
         scenario: the file.
         runs: folder of bundles.
         temporary: where the command and its plays put what they need while they work, and nothing when they do not.
+        operator: forks the command on the operator's machine, which comes to the same (command_process.py).
     """
 
     lab: Lab
@@ -87,6 +88,7 @@ class Servers:
     scenario: Path
     runs: Path
     temporary: Path
+    operator: Server
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -96,7 +98,8 @@ class Servers:
 
     def landspeed(self, *words: str, deadline_s: float = PLAY_DEADLINE_S) -> subprocess.CompletedProcess[str]:
         """Run the command on the operator's machine."""
-        return self.lab.run(str(COMMAND), *words, timeout=deadline_s, env=self._environment)
+        settings: dict[str, Any] = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
+        return run([COMMAND, *words], by=self.operator, timeout=deadline_s, env=self._environment, **settings)
 
     def play(self, name: str, *words: str, inventory: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Run a play; deploy, attempt, collect and site look for rehearsals in this session's bundles."""
@@ -187,11 +190,9 @@ class Servers:
         """Start a play; what it says on both its outputs comes by `stdout`."""
         has_key = (self.inventory / "group_vars" / "all" / "vault.yml").exists()
         vault = ["--vault-password-file", str(self.folder / "vault-password")] if has_key else []
-        command = self.lab.operator_command(
-            str(COMMAND), "real", name, str(self.inventory), "--runs", str(self.runs), *vault, *words
-        )
-        return subprocess.Popen(
-            command,
+        return start(
+            [COMMAND, "real", name, self.inventory, "--runs", self.runs, *vault, *words],
+            self.operator,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -31,6 +31,7 @@ LATER = (
         "landspeed.worlds.make_world",
     ),
     *("landspeed.results.query", "landspeed.scenario.importers.import_files", "landspeed.exporters.export", "html"),
+    *(f"landspeed.worlds.real.{name}" for name in ("runner", "fleet", "rehearsal_gate", "unchanged")),
     "ansible_runner",
 )
 """What commands import when they have begun."""
