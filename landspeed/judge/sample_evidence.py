@@ -46,7 +46,7 @@ class WindowTime:
     Attributes:
         share: of the span (0…1), mean over the streams that tell; None if none does.
         bytes: the largest window on offer, all streams.
-        allowed_bps: what the largest window so far allowed at the RTT of each moment, mean over the span.
+        allowed_bps: what the largest window so far allowed at the RTT of what each moment sent, mean over the span.
         rtt_ms: the RTT at which the largest window allows that; None, as the two above, if not sampled.
     """
 
@@ -97,7 +97,8 @@ class SampleEvidence:
             elif any(row["in_flight_packets"] for row in rows):
                 shares.append(len(filled) / len(inside))
             windows = list(itertools.accumulate((row["snd_wnd_bytes"] for row in rows), max))[-len(inside) :]
-            rates = [most * 8e6 / row["srtt_us"] for most, row in zip(windows, inside, strict=True) if row["srtt_us"]]
+            trips_us = _measured_later_us(inside)
+            rates = [most * 8e6 / trip_us for most, trip_us in zip(windows, trips_us, strict=True) if trip_us]
             allowed += sum(rates) / len(rates) if rates else 0.0
             largest += windows[-1]
         share = sum(shares) / len(shares) if shares else None
@@ -119,3 +120,17 @@ class SampleEvidence:
         """The rows of the span, and the one before it."""
         first = bisect_right(rows, self.from_s, key=operator.itemgetter("time_s"))
         return rows[first:], rows[first - 1] if first else {}
+
+
+def _measured_later_us(rows: list[dict[str, Any]]) -> list[int | None]:
+    """Round trip of what each moment sends, which the sender knows when that has been acknowledged, a round trip later.
+
+    Where a delay becomes longer, a window is that much slower at once, and the smoothed RTT tells it one to two later.
+    Of the samples it is the one nearest to that time.
+    """
+    known = [row for row in rows if row["srtt_us"]]
+    between = [(one["time_s"] + other["time_s"]) / 2 for one, other in itertools.pairwise(known)]
+    return [
+        known[bisect_right(between, row["time_s"] + (row["srtt_us"] or 0) / 1e6)]["srtt_us"] if known else None
+        for row in rows
+    ]

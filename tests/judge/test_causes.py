@@ -18,7 +18,6 @@ MADE: dict[tuple[str, str], ls.Run] = {}
 
 
 SHOW_LATER = {
-    "window, longer for a time",
     "reordering 1 %, Linux",
     "reordering 1 %, 200 ms, Reno",
     "cuts again and again",
