@@ -74,7 +74,7 @@ def server_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]
     (folder / "sshd_config").write_text(
         f"ListenAddress 127.0.0.1:{port}\nHostKey {folder}/host\nPidFile none\nStrictModes no\nUsePAM no\n"
         f"AuthorizedKeysFile {folder}/authorized\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
-        "MaxStartups 100\nLogLevel VERBOSE\nKexAlgorithms curve25519-sha256\n"
+        "MaxStartups 100\nLogLevel VERBOSE\n"
     )
     words = [SSHD, "-D", "-f", str(folder / "sshd_config"), "-E", str(folder / "sshd.log")]
     if os.geteuid() == 0:  # /run/sshd is wanted of root; it is there in this process's view of /run only

@@ -63,6 +63,7 @@ class Server:
         `under` are the words of a program that starts it and then is it, such as `nsenter`; they start the command too.
         """
         self.under = under
+        self.used_s: list[float] = []
         self._began = handed_on()
         self._variables = {name: value for name, value in {**os.environ, **more}.items() if name != PACKAGES}
         self._asked, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -84,6 +85,7 @@ class Server:
         """End it; what it forked goes on."""
         self._asked.close()
         self.process.wait()
+        USED_S.append(-sum(self.used_s))  # it was counted with this child now
 
     def needs(self, name: str) -> bool:
         """Whether a variable did its work when the server began."""
@@ -150,6 +152,7 @@ class CommandProcess(subprocess.Popen[Any]):
         with self._answers:
             status, used_s = json.loads(self._answers.recv(PACKET))
         USED_S.append(used_s)
+        self._server.used_s.append(used_s)
         return self.pid, status
 
     def _internal_poll(self, _deadstate: int | None = None) -> int | None:
