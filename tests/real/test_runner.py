@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.worlds.real.runner import MARK, WORK_PREFIX, work_folder
+from landspeed.worlds.real.runner import MARK, WORK_PREFIX, PlaybookProgress, work_folder
 from playbooks.shell_plugins.landspeed_sh import PREFIX, ShellModule
 from tests.support.emu_fixtures import wait_until
 
@@ -154,3 +154,20 @@ def test_a_folder_on_a_host_goes_without_its_dev_null(tmp_path: Path) -> None:
         assert not task.exists()
     assert list(tmp_path.iterdir()) == []
     assert "rmdir" not in shell.remove(str(tmp_path / "others" / "task"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "kex_exchange_identification: Connection closed by remote host\r\nConnection closed by UNKNOWN port 65535",
+        "banner exchange: Connection to UNKNOWN port 65535: Broken pipe",
+    ],
+)
+def test_what_a_jump_host_says_is_told_whichever_words_ssh_finds(tmp_path: Path, words: str) -> None:
+    """They differ by whether ssh wrote first or the way there ended first."""
+    progress = PlaybookProgress(lambda _: None)
+    progress.jump_log = tmp_path / "jump.log"
+    progress.jump_log.write_text("No ED25519 host key is known for gate and you …\nHost key verification failed.\r\n")
+    data = {"host": "sender", "res": {"msg": f"Failed to connect to the host via ssh: {words}", "unreachable": True}}
+    progress.event({"event": "runner_on_unreachable", "event_data": data})
+    assert progress.failures["sender"].startswith("sender: host key verification failed: the key of gate is not known")
