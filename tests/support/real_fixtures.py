@@ -247,14 +247,14 @@ class SecretWatch(threading.Thread):
 
     def _look_at_process(self, place: str, before: bytes | None) -> bytes:
         """Its words; none are a kernel's thread's, or of one that has ended."""
-        words = b""
         with contextlib.suppress(OSError):
             words = _content(f"{place}/cmdline")
             if words and words != before:
                 for name, content in (("cmdline", words), ("environ", _content(f"{place}/environ"))):
                     if self.secret in content:
                         self.found.append(f"{name} of {_content(f'{place}/comm').decode().strip()}")
-        return words
+            return words
+        return b""  # not to be read now: looked at again
 
     def _look_at_file(self, file: str) -> None:
         about = os.stat(file, follow_symlinks=False)  # noqa: PTH116 (as above)
