@@ -6,6 +6,7 @@ make_world.py      A world by its name, with its options by theirs
 options.py         A world's options as one dataclass
 program_world.py   A world that runs programs of the user's on its paths: one program, a prompt, or a session
 registry.py        Worlds and tools by name
+this_host.py       Facts of the machine that runs the command, for the records of runs
 tool.py            A tool: the program that makes the transfer inside a world
 world.py           A world: what makes a run of a plan
 emu/               The emulated world: a real Linux TCP stack, namespaces and netem, in virtual time
@@ -14,4 +15,5 @@ real/              The real world: Ansible plays that an operator can run by the
 sim/               The simulated world: the ns-3 program, and its driver
 
 built_programs.py is short because a world, its doctor and its kernels share it.
+this_host.py is short because two worlds and what one learned of its runs share it.
 """

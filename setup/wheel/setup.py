@@ -36,4 +36,5 @@ setup(
     cmdclass={"bdist_wheel": Wheel},
     data_files=list(shared.items()),
     license_files=["LICENSE", "licences/*"],
+    options={"bdist_wheel": {"compression": "stored"}},  # auditwheel unpacks it and compresses what it makes of it
 )

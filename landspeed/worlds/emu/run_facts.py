@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import platform
 import time
-from pathlib import Path
 from typing import Any
 
 from landspeed.base.log import Log
@@ -23,14 +21,6 @@ def tell_calibration(guest: GuestAnswer) -> None:
     LOG.info("calibration: %s", "; ".join(guest.failures) or "passed")
     for check in (check for each in guest.calibrations.values() for check in each.checks):
         LOG.debug("calibration: %s", check.text)
-
-
-def cpu_model() -> str:
-    """Name of this host's processor."""
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
 
 
 def with_guest(record: RunRecord, *found: GuestFacts) -> EmuFacts:

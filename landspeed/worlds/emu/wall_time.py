@@ -24,7 +24,7 @@ from landspeed.scenario.plan.flow_path import lanes
 from landspeed.scenario.plan.plan import Flow, Plan
 from landspeed.scenario.theory import physics as ph
 from landspeed.worlds.emu.kernel_source import cache_root
-from landspeed.worlds.emu.run_facts import cpu_model
+from landspeed.worlds.this_host import cpu_model
 from landspeed.worlds.world import Price
 
 FILE = "wall-times.jsonl"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import termios
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -18,7 +17,7 @@ from landspeed.base.failures import RunFailed
 from landspeed.base.finding import Finding
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import EVIDENCE, BundleWriter
-from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
+from landspeed.results.facts import EmuFacts, GuestFacts, Spun
 from landspeed.results.flow_result import flow_folder
 from landspeed.results.record import RunRecord
 from landspeed.scenario.file.capabilities import SPECIAL_KEYS, Capabilities
@@ -41,7 +40,7 @@ from landspeed.worlds.emu.kernel_choice import VERSION, choose, tracing_words
 from landspeed.worlds.emu.memory import check_memory, guest_memory_bytes, transfer_memory
 from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.refusals import check_kernel, too_large_averages, uncountable_losses
-from landspeed.worlds.emu.run_facts import cpu_model, with_facts, with_guest
+from landspeed.worlds.emu.run_facts import with_facts, with_guest
 from landspeed.worlds.emu.sampling import LINKWATCH, SOCKWATCH, check_sampler, sampler_job
 from landspeed.worlds.emu.second_core import SecondCore
 from landspeed.worlds.emu.session import GuestSession
@@ -50,6 +49,7 @@ from landspeed.worlds.emu.wall_time import price_of, remember
 from landspeed.worlds.engine.command import ENGINE_BINARY
 from landspeed.worlds.program_world import ProgramWorld, SocketSampling
 from landspeed.worlds.registry import tool
+from landspeed.worlds.this_host import host_facts
 from landspeed.worlds.tool import ToolError
 from landspeed.worlds.world import Price
 
@@ -316,12 +316,7 @@ class EmuWorld(ProgramWorld):
             update={
                 "tool": self.options.tool,
                 "world_facts": EmuFacts(
-                    host=HostFacts(
-                        kernel=platform.release(),
-                        cores=os.cpu_count(),
-                        allowed_cores=sorted(allowed_cores()),
-                        cpu=cpu_model(),
-                    ),
+                    host=host_facts(sorted(allowed_cores())),
                     guest=GuestFacts(kernel_key=kernel.key, memory_bytes=transfer_memory(plan, self.options.memory)[0]),
                 ),
                 "versions": known.versions | {"kernel": kernel.name},

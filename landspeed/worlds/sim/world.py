@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from landspeed.base.files import last_line, read_object
 from landspeed.base.finding import Finding
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import RAW_LINKS, BundleWriter
-from landspeed.results.facts import HostFacts, SimFacts, SimulatorFacts
+from landspeed.results.facts import SimFacts, SimulatorFacts
 from landspeed.results.record import RunRecord
 from landspeed.scenario.file.capabilities import Capabilities
 from landspeed.scenario.file.events import KINDS
@@ -28,6 +27,7 @@ from landspeed.worlds.sim.flows import collect_samples, simulator_facts, with_re
 from landspeed.worlds.sim.overtaking import overtaking
 from landspeed.worlds.sim.process import Simulation
 from landspeed.worlds.sim.program import MISSING, SIMULATOR, simulator_key
+from landspeed.worlds.this_host import host_facts
 from landspeed.worlds.world import World
 
 if TYPE_CHECKING:
@@ -130,9 +130,7 @@ class SimWorld(World):
             update={
                 "fidelity": "packets",  # ns-3 has no super-packets: each is simulated by itself, whatever the file says
                 "tool": "ns-3",
-                "world_facts": SimFacts(
-                    host=HostFacts(kernel=platform.release(), cores=os.cpu_count(), cpu=platform.processor())
-                ),
+                "world_facts": SimFacts(host=host_facts()),
                 "versions": known.versions | {"landspeed-sim": simulator_key(self.options.program) or ""},
             }
         )
