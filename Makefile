@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files ':!tests/scenario/map_inputs' '*.c' '*.h' '*.cc' '*.inc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel image rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-readers fuzz-engine lint format bench bench-against bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start kernel-trace truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel image rehearse test test-fast test-known test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-readers fuzz-engine lint format bench bench-against bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start kernel-trace truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ rehearse: setup-run  ## rehearse the record of 25 June 2004 in virtual time
 
 test: setup-test  ## the tests, twice as many at once as there are cores, and one (JOBS=1: one after the other; AGAIN=0: no second try)
 	@$(PYTHON) -m pytest $(PARALLEL) --reruns $(AGAIN) --tb=short -r fER --durations 20
+
+test-known: setup-test  ## of the tests those that a commit had, by their names: how long these take now (COMMIT=5dae4f8)
+	@LANDSPEED_TESTS_OF=$(or $(COMMIT),5dae4f8) $(PYTHON) -m pytest $(PARALLEL) --reruns $(AGAIN) --tb=short -r fER --durations 20
 
 test-fast: setup-test  ## the tests that need neither guest nor root nor lab and are quick
 	@$(PYTHON) -m pytest $(PARALLEL) -m "not (guest or root or lab or slow)"

@@ -21,6 +21,7 @@ from pytest_rerunfailures import StatusDB
 from tests.support import builds
 from tests.support.dearest import Dearest
 from tests.support.fuzzing import LONG
+from tests.support.known_tests import keep_known
 
 settings.load_profile("long" if LONG else "steady")  # before any test is read
 # pytest rewrites the assertions of 366 files: two thirds of the time in which it reads all tests, unless it may keep
@@ -122,6 +123,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add markers; workers get the tests in the order of their length."""
+    keep_known(config, items)
     for item in items:
         _mark(item)
         if os.geteuid() != 0 and item.get_closest_marker("root"):
