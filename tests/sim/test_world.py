@@ -54,7 +54,7 @@ def test_a_simulated_run_makes_the_same_bundle(
     assert result["goodput_bps"] == 400_000_000
     assert result["bytes"] == 100_000_000
     assert result["versions"]["ns-3"] == "3.fake"
-    assert f": {result['world_facts']['host']['cpu']}\n" in Path("/proc/cpuinfo").read_text()
+    assert f"model name\t: {result['world_facts']['host']['cpu']}\n" in Path("/proc/cpuinfo").read_text()
     assert result["world_facts"]["simulator"]["words"] == ["--collapse", "--scheduler", "heap"]
     words = ["--world", "sim", "--collapse", "--event-scheduler", "heap", "--seed", "1"]
     assert result["command"][-len(words) :] == words
