@@ -34,7 +34,7 @@ rehearse: setup-run  ## rehearse the record of 25 June 2004 in virtual time
 	@.venv/bin/landspeed run $(RECORD)
 
 test: setup-test  ## the tests, twice as many at once as there are cores, and one (JOBS=1: one after the other; AGAIN=0: no second try)
-	@$(PYTHON) -m pytest $(PARALLEL) --reruns $(AGAIN) --tb=short -r fER --durations 20
+	@$(PYTHON) -m pytest $(PARALLEL) --reruns $(AGAIN) --rerun-show-tracebacks --tb=short -r fER --durations 20
 
 test-known: export LANDSPEED_TESTS_OF = $(or $(COMMIT),5dae4f8)
 test-known: test  ## of the tests those that a commit had, by their names: how long these take now (COMMIT=5dae4f8)

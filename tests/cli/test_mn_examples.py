@@ -40,7 +40,9 @@ def rates(printed: str) -> list[float]:
 def test_two_flows_of_a_dumbbell_share_its_line(tmp_path: Path) -> None:
     printed = said(tmp_path, "dumbbell.py")
     assert rates(printed)[2] == pytest.approx(20 * PAYLOAD, rel=0.02)
-    assert float(re.findall(r"index ([\d.]+)", printed)[0]) >= 0.98  # whose queue overflows first is drawn
+    # Who of the two loses when the queue overflows is drawn, anew where the tree lies in another folder: with 40 seeds
+    # (`landspeed mn --seed`) the index was 0.924 to 1.000, 0.99 in the middle. One of them starved has 0.5.
+    assert float(re.findall(r"index ([\d.]+)", printed)[0]) >= 0.9
 
 
 def test_a_long_flow_of_a_parking_lot_and_each_short_one_fill_a_line(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,43 +33,67 @@ TRACE = """traceroute to 192.0.2.2 (192.0.2.2), 7 hops max, 60 byte packets
 
 
 def hops(
-    shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, shown: str, *wanted: tuple[str, float]
-) -> tuple[dict[str, Any], list[str]]:
-    """What is said of routers that a traceroute shows so, and the words that it was called with."""
-    module, asked = play_modules.library("landspeed_hops", monkeypatch), list[str]()
+    shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, shown: Sequence[str], *wanted: tuple[str, float]
+) -> tuple[dict[str, Any], list[tuple[str, ...]]]:
+    """What is said of routers that one traceroute after the other shows so, and the words of each of these."""
+    module, asked = play_modules.library("landspeed_hops", monkeypatch), list[tuple[str, ...]]()
 
     def run(*words: str) -> str:
-        asked.extend(words)
+        asked.append(words)
         if not shown:
             raise shared["host"].Unavailable("traceroute is not installed")
-        return shown
+        return shown[min(len(asked), len(shown)) - 1]
 
     monkeypatch.setattr(module, "run", run)
+    monkeypatch.setattr(module, "BETWEEN_ROUNDS_S", 0.0)
     listed = [{"address": address, "rtt_ms": rtt} for address, rtt in wanted]
     return play_modules.call(module, monkeypatch, peer="192.0.2.2", hops=listed, tolerance_ms=0.5), asked
 
 
 def test_each_hop_answers_at_the_plans_rtt(shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever of a router's answers came first; the least of three counts."""
-    told, asked = hops(shared, monkeypatch, TRACE, ("10.2.0.1", 60.0), ("10.1.0.1", 60.0))
+    told, asked = hops(shared, monkeypatch, [TRACE], ("10.2.0.1", 60.0), ("10.1.0.1", 60.0))
     assert told["wrong"] == []
     assert told["found"] == {"192.0.2.9": 0.101, "10.1.0.1": 60.3, "10.2.0.1": 60.1, "192.0.2.2": 264.1}
-    assert asked[-2:] == ["6", "192.0.2.2"]  # the two, the box twice, the peer, and one to spare
+    ((*_, last, peer),) = asked
+    assert (last, peer) == ("6", "192.0.2.2")  # the two, the box twice, the peer, and one to spare
 
 
 def test_a_hop_that_is_late_or_silent_is_named(shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
-    told, _ = hops(shared, monkeypatch, TRACE, ("10.2.0.1", 61.0), ("10.3.0.1", 131.0))
+    """When it was so in all of six rounds."""
+    told, asked = hops(shared, monkeypatch, [TRACE], ("10.2.0.1", 59.0), ("10.3.0.1", 131.0))
     assert told["wrong"] == [
-        "hop 1 (10.2.0.1): RTT 60.100 ms, the plan's 61.000 ms ± 0.500 ms",
+        "hop 1 (10.2.0.1): RTT 60.100 ms, the plan's 59.000 ms ± 0.500 ms",
         "hop 2 (10.3.0.1) does not answer a traceroute",
     ]
+    assert len(asked) == 6
+
+
+def test_a_hop_that_is_early_is_not_asked_again(shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No box that stands still makes it so."""
+    told, asked = hops(shared, monkeypatch, [TRACE], ("10.2.0.1", 61.0))
+    assert told["wrong"] == ["hop 1 (10.2.0.1): RTT 60.100 ms, the plan's 61.000 ms ± 0.500 ms"]
+    assert len(asked) == 1
+
+
+def test_a_box_that_stood_still_is_asked_again(shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
+    """All probes of a round were late, or had no answer; the least of all rounds counts for each hop."""
+    late = TRACE.replace("61.0 ms", "66.4 ms").replace("60.1 ms", "65.5 ms").replace("60.3 ms", "60.9 ms")
+    silent = "traceroute to 192.0.2.2\n 1  192.0.2.9  0.2 ms  0.2 ms  0.2 ms\n 2  10.2.0.1  60.2 ms * *\n"
+    wanted = ("10.2.0.1", 60.0), ("10.1.0.1", 60.0)
+    told, asked = hops(shared, monkeypatch, [late, silent, late, TRACE], *wanted)
+    assert (told["wrong"], len(asked)) == ([], 4)
+    assert told["found"]["10.2.0.1"] == 60.1
+    told, asked = hops(shared, monkeypatch, [silent, late.replace("60.9", "60.5")], *wanted)
+    assert (told["wrong"], len(asked)) == ([], 2)
+    assert told["found"]["10.2.0.1"] == 60.2
 
 
 def test_without_traceroute_it_says_what_to_install(
     shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared["packages"], "text", lambda _: "ID=debian")
-    told, _ = hops(shared, monkeypatch, "", ("10.2.0.1", 61.0))
+    told, _ = hops(shared, monkeypatch, [], ("10.2.0.1", 61.0))
     assert (told["failed"], told["msg"]) == (True, "traceroute is not installed; apt-get install traceroute")
 
 
@@ -82,11 +107,14 @@ class PathHost(Host):
         """All answer."""
         super().__init__(folder)
         self.unavailable, self.refused = unavailable, dict[str, str]()
+        self.turns: list[str] = []  # what pings say before they say what they always do
         self.said |= {"ping -n -c 10": REPLY + PING.format(10, 0), "ping -n -q -M do": ""}
 
     def run(self, *words: str) -> str:
         """What a command says."""
         line = " ".join(words)
+        if line.startswith("ping -n -c 10") and self.turns:
+            return self.turns.pop(0)
         for command, said in self.refused.items():
             if line.startswith(command):
                 raise self.unavailable(said)
@@ -141,6 +169,20 @@ def test_a_path_that_is_not_the_plans(preflight: Any, host: PathHost) -> None:
     assert found["path mtu"][:2] == ("fail", "at most 1500 B")
     assert "a hop to 192.0.2.2 takes no 9000 B packets" in found["path mtu"][2]
     assert "path_mtu_bytes" not in told["measured"]
+
+
+def test_a_path_that_was_late_is_asked_again(preflight: Any, host: PathHost) -> None:
+    """Who stood still during ten pings; what these say of losses stays."""
+    late = PING.format(9, 10).replace("264.012", "271.4")
+    host.turns = [REPLY + late, REPLY + late, REPLY + PING.format(10, 0)]
+    told, found = preflight(rtt_ms=264.0)
+    assert found["rtt"][:2] == ("pass", "264.012 ms") and told["measured"]["rtt_ms"] == 264.012
+    assert found["loss"][:2] == ("warn", "10 % of 10 pings")
+    assert not host.turns
+    host.turns = [REPLY + late] * 4
+    assert preflight(rtt_ms=264.0)[1]["rtt"][:2] == ("fail", "271.400 ms")
+    assert len(host.turns) == 1
+    assert preflight(rtt_ms=264.0)[1]["rtt"][:2] == ("pass", "264.012 ms")
 
 
 def test_a_path_mtu_that_nobody_tells_or_that_is_the_hosts_own(preflight: Any, host: PathHost) -> None:

@@ -39,11 +39,10 @@ class Dearest:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the sum and the dearest tests."""
-        costs = [
-            (float(str(value)), report.nodeid)
+        costs = [  # a second try has the figure of the first, too
+            (float(str(dict(report.user_properties)[PROPERTY])), report.nodeid)
             for report in terminalreporter.getreports("")
-            for name, value in report.user_properties
-            if name == PROPERTY
+            if report.when == "teardown" and PROPERTY in dict(report.user_properties)
         ]
         named = sorted(costs, reverse=True)[: terminalreporter.config.getoption("durations") or 0]
         if not named:

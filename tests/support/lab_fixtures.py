@@ -149,11 +149,16 @@ def converged_fixture(
     def undo() -> None:
         servers.must("restore", "--remove-engine")
 
-    with SecretWatch(key, servers.temporary) as watch, beside:
-        done = servers.measured("site", "--attempt", "first", "--capture", "50", again=undo)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert watch.looks > 10
-    assert not watch.found
+    try:
+        with SecretWatch(key, servers.temporary) as watch, beside:
+            done = servers.measured("site", "--attempt", "first", "--capture", "50", again=undo)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert watch.looks > 10
+        assert not watch.found, watch.found
+    except AssertionError:  # a second try of this has to find the servers as the first did
+        forget(servers, "first")
+        undo()
+        raise
     return done
 
 
@@ -192,6 +197,13 @@ def leave_nothing_uncollected(servers: Servers) -> None:
     assert "killed" in left.split(", ")
     servers.play("collect", "--attempt", "killed")  # its engine may have left no result, and the bundle says so
     by_hand(servers, {*left.split(", ")} - {"killed"})
+
+
+def forget(servers: Servers, attempt: str) -> None:
+    """Remove an attempt from the servers, whether it was collected or not, and its bundle."""
+    by_hand(servers, {attempt})
+    with contextlib.suppress(AssertionError):  # it has none
+        shutil.rmtree(bundle_of(servers, attempt)[1])
 
 
 def by_hand(servers: Servers, attempts: set[str]) -> None:

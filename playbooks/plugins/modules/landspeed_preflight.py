@@ -51,6 +51,7 @@ nic:
   returned: always
 """
 
+import contextlib  # noqa: E402
 import platform  # noqa: E402
 import re  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -68,6 +69,8 @@ OLDEST_KERNEL = (5, 10)
 OTHER_CONTROL = "wish for one of these (transfer.congestion_control in the scenario, or the role's own variable)"
 CLOCK_MOST_S = 1.0  # against the operator's machine: by more the two ends' timelines cannot be read side by side
 PINGS = 10
+MORE_PINGS = 2  # rounds of as many
+LEAST = r"= ([\d.]+)/"  # of the times that ping sums up
 
 
 class Wanted(Asked):
@@ -199,11 +202,30 @@ class Examination(Findings):
             "`tune` switches them on",
         )
 
+    def pings(self, interface: str, peer: str) -> tuple[str, float]:
+        """What the first pings say, and the least RTT in ms: of more of them while it is longer than the plan's.
+
+        A host or box that stands still answers late, never early.
+
+        Raises:
+            Unavailable: no answer came to the first.
+        """
+        words = ("ping", "-n", "-c", str(PINGS), "-i", "0.2", "-W", "3", "-I", interface, peer)
+        answer = run(*words)
+        least = float(group_of(LEAST, answer))
+        most = self.wanted["rtt_ms"] * (1 + self.wanted["rtt_tolerance"])
+        for _ in range(MORE_PINGS if most else 0):
+            if least <= most:
+                break
+            with contextlib.suppress(Unavailable):
+                least = min(least, float(group_of(LEAST, run(*words))))
+        return answer, least
+
     def path(self, interface: str) -> None:
         """RTT, hops and don't-fragment pings to the peer."""
         peer, mtu = self.wanted["peer"], self.wanted["mtu_bytes"]
         try:
-            answer = run("ping", "-n", "-c", str(PINGS), "-i", "0.2", "-W", "3", "-I", interface, peer)
+            answer, rtt = self.pings(interface, peer)
         except Unavailable as error:
             self.add(
                 "path",
@@ -213,7 +235,6 @@ class Examination(Findings):
                 "routes, cables, firewall; a path that is to be shaped: is the shaper up?",
             )
             return
-        rtt = float(group_of(r"= ([\d.]+)/", answer))
         self.measured["rtt_ms"] = rtt
         lost = group_of(r"([\d.]+)% packet loss", answer)
         self.add(
