@@ -1,4 +1,4 @@
-"""Holes that are spliced as runs of pages (patch 0036): what arrives of a file is what is in it."""
+"""Holes that are spliced as runs of pages (patch 0036): what arrives, and when, is as with pages one by one."""
 
 import json
 from pathlib import Path
@@ -17,3 +17,18 @@ def test_what_arrives_of_a_file_is_what_is_in_it(tmp_path: Path) -> None:
     assert (shown.status, shown.err) == (0, "")
     whole = [True, True]
     assert json.loads(shown.out) == {"all hole": whole, "one page": whole, "some bytes at both ends": whole}
+
+
+@pytest.mark.guest
+def test_runs_of_pages_change_nothing_that_a_connection_says_of_itself(tmp_path: Path) -> None:
+    """Limits of fragments count pages: what is merged after losses, and what counts against the receiver's memory."""
+
+    def said(payload: str) -> list[str]:
+        words = ("python3", str(PROGRAMS / "splice_limits.py"), payload)
+        shown = execute(plan_of(tmp_path, PLAIN), tmp_path / payload, *words)
+        assert (shown.status, shown.err) == (0, "")
+        return shown.out.splitlines()
+
+    run, pages = said("run"), said("pages")
+    assert [each for each in zip(run, pages, strict=True) if each[0] != each[1]] == []
+    assert len(run) > 1000

@@ -21,8 +21,10 @@ RTM_NEWLINK, REQUEST_ACK = 16, 5  # linux/rtnetlink.h, linux/netlink.h
 GSO_IPV4_MAX_SIZE = 63  # linux/if_link.h
 
 
-def allow_large_packets() -> None:
-    """Let the loopback take IPv4's packets beyond 64 KB, which iproute2 can say from its version 6.3 on."""
+def set_up_loopback() -> None:
+    """Delay and losses; it takes IPv4's packets beyond 64 KB, which iproute2 can say from its version 6.3 on."""
+    for words in LOOPBACK:
+        subprocess.run(words.split(), check=True)
     body = struct.pack("BxHiII", 0, 0, socket.if_nametoindex("lo"), 0, 0)
     body += struct.pack("HHI", 8, GSO_IPV4_MAX_SIZE, PACKET_BYTES)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as netlink:
@@ -102,9 +104,7 @@ def streamed(file: int, content: bytes, seed: int) -> bool:
 
 def main() -> None:
     """Look at three files, both ways."""
-    for words in LOOPBACK:
-        subprocess.run(words.split(), check=True)
-    allow_large_packets()
+    set_up_loopback()
     files = {
         "all hole": memory_file({}),
         "one page": memory_file({300_000: b"x"}),
@@ -117,4 +117,5 @@ def main() -> None:
     print(json.dumps(found))
 
 
-main()
+if __name__ == "__main__":
+    main()
