@@ -21,6 +21,7 @@ from landspeed.runs.run import Run
 LOOPBACK = "127.0.0.1"
 TOKEN_BYTES = 24
 MOST_BODY = 4096
+READ_BODY = 16 * MOST_BODY  # who sends more is cut off, and may not hear why
 TOLD_EVERY_S = 0.25
 REPORT = "report.html"
 """What is given out of a bundle."""
@@ -68,7 +69,7 @@ async def serve(page: str, queue: RunQueue, door: socket.socket, ready: Callable
         raise NotReady("--serve needs Tornado, which is not installed: pip install 'landspeed[explore]'") from error
     token = secrets.token_urlsafe(TOKEN_BYTES)
     port = door.getsockname()[1]
-    server = HTTPServer(make_application(page, queue, token, port), max_body_size=MOST_BODY, max_header_size=16_384)
+    server = HTTPServer(make_application(page, queue, token, port), max_body_size=READ_BODY, max_header_size=16_384)
     server.add_socket(door)
     try:
         ready(f"http://{LOOPBACK}:{port}/{token}/")
@@ -135,6 +136,8 @@ def make_application(page: str, queue: RunQueue, token: str, port: int) -> Any:
 
     class RunsHandler(GuardedHandler):
         def post(self, *_: str) -> None:
+            if len(self.request.body) > MOST_BODY:
+                return self.refuse(413, f"the body has more than {MOST_BODY} bytes")
             try:
                 body: Any = json.loads(self.request.body)
                 asked = queue.ask(cast("dict[str, Any]", body).get("at") if isinstance(body, dict) else None)

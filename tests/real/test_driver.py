@@ -17,9 +17,9 @@ from landspeed.worlds.emu.guest.shaping.packet_limit import packet_limit
 from landspeed.worlds.real import inventory as inventory_module
 from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
+from landspeed.worlds.real.explanations import explain
 from landspeed.worlds.real.inventory import InventoryHost, write_inventory
 from landspeed.worlds.real.rehearsal_gate import pass_gate
-from landspeed.worlds.real.runner import explain
 from landspeed.worlds.real.shaping import shape_links
 from landspeed.worlds.real.variables import read_variables
 from tests.support.path_record import path_record

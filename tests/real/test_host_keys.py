@@ -242,3 +242,18 @@ def test_the_right_key_is_let_through(server: Server, tmp_path: Path, capsys: py
     done = play("stop", write_inventory(tmp_path, capsys, f"ssh_config={config}"))
     assert "host key" not in done.stderr
     assert [done.stderr.count(f"{host}: ssh refuses the login") for host in ("sender", "receiver")] == [1, 1]
+
+
+def test_what_ssh_says_is_asked_for_where_ansible_lost_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It gives up 1 ms after ssh has closed its input, and an ssh that ends may take longer on a busy machine."""
+    inventory = write_inventory(tmp_path, capsys)
+    said = "No ED25519 host key is known for sender and you have requested strict checking.\n"
+    said += "Host key verification failed.\n"
+    (tmp_path / "bin").mkdir()
+    slow = tmp_path / "bin" / "ssh"
+    slow.write_text(f"#!/bin/sh\necho >>{tmp_path}/asked\nexec <&-\nsleep 0.5\necho '{said}' >&2\nexit 255\n")
+    slow.chmod(0o755)
+    done = play("stop", inventory, PATH=f"{slow.parent}:{os.environ['PATH']}")
+    for host in ("sender", "receiver"):
+        assert f"{host}: host key verification failed: the key of sender is not known" in done.stderr
+    assert (tmp_path / "asked").stat().st_size == 4  # each by a task with input, and by one without

@@ -5,6 +5,7 @@ beside_rehearsal.py  Rehearsed beside real: how far apart they are, and which li
 collected.py         Bundle of world `real` from what `collect` fetched: judged and reported like any other
 errors.py            Errors before or while plays run
 evidence.py          Evidence of an attempt that can be believed later: what its bundle was made from
+explanations.py      Failure of a play as a sentence: what, where, and the remedy; what ssh said among them
 fleet.py             Fleet: several flows of a network
 fleet_collected.py   Bundle of a fleet's attempt: each flow judged as the transfer over its path
 inventory.py         The inventory of a real attempt, written from a scenario: hosts

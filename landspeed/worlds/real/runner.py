@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import re
-import shlex
 import shutil
 import signal
 import sys
@@ -20,6 +18,7 @@ from landspeed.base.json_form import object_of
 from landspeed.base.log import Log
 from landspeed.base.places import ROOT
 from landspeed.worlds.real.errors import PlayFailed, RealError
+from landspeed.worlds.real.explanations import WORDS_LOST, ask_ssh, explain
 
 LOG = Log(__name__)
 PLAYBOOKS = ROOT / "playbooks"
@@ -27,7 +26,6 @@ MARK = "LANDSPEED_PLAY"  # in the environment of all processes of a play
 END_S = 20.0  # for a play to end its workers; then it is killed
 BIN = PLAYBOOKS / "bin"
 JUMP_LOG = "jump.log"
-CANNOT_SEND = "Data could not be sent to remote host"  # Ansible's, when ssh ends before it has the task: a failed one
 NO_WAY = "UNKNOWN port 65535"  # among ssh's words, whichever it finds, when what goes to the jump host has ended
 WORK_PREFIX = "landspeed-real-"
 REMOTE_TEMPORARY = "/tmp/landspeed-ansible"  # on hosts; `restore` removes all that begin so
@@ -40,6 +38,7 @@ class PlaybookProgress:
     Attributes:
         failures: first failure of each host, as a sentence.
         changed: changes of each host, from the play's own account.
+        words_lost: hosts of which Ansible does not know what ssh said.
         jump_log: what ssh says on its way to jump hosts, which the ssh that begins it cannot hear (bin/ssh).
     """
 
@@ -47,6 +46,7 @@ class PlaybookProgress:
         """`say` prints a line."""
         self.failures: dict[str, str] = {}
         self.changed: dict[str, int] = {}
+        self.words_lost: set[str] = set()
         self.jump_log: Path | None = None
         self._say = say
 
@@ -69,6 +69,8 @@ class PlaybookProgress:
             if NO_WAY in str(result.get("msg")) and self.jump_log and self.jump_log.exists():
                 result = {**result, "msg": self.jump_log.read_text(errors="replace") or result["msg"]}
             self.failures.setdefault(host, explain(host, result, unreachable=unreachable))
+            if WORDS_LOST in str(result.get("msg")):
+                self.words_lost.add(host)
             self._line(role, task, host, "FAILED")
         elif kind == "runner_on_ok":
             self._line(role, task, host, "changed" if result.get("changed") else "ok")
@@ -98,63 +100,6 @@ class PlaybookProgress:
         if live:
             words = [f"{key} {value}" for key, value in live.items() if isinstance(value, (int, float, str))]
             self._say(f"    {host}: {', '.join(words[:6])}")
-
-
-def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
-    """A failure as a sentence that names host and remedy."""
-    message = str(result.get("msg") or result.get("stderr") or result.get("stdout") or "no message").strip()
-    if unreachable or CANNOT_SEND in message:
-        return f"{host}: {_unreachable(host, message)}"
-    last = message.splitlines()[-1]
-    for pattern, said in CAUSES:
-        if found := re.search(pattern, message):
-            return f"{host}: {said.format(*found.groups(), last=last)}"
-    return message if message.startswith(host) else f"{host}: {message}"
-
-
-CAUSES = (
-    ("Incorrect sudo password", "the password for sudo is wrong. Remedy: give the right one (--ask-become-pass)"),
-    (
-        r"([^\s'\":]*python[^\s'\":]*)['\"]?:? (?:was )?(?:not found|No such file)",
-        "there is no {0}. Remedy: install python3 there, or name another one in host_vars (ansible_python_interpreter)",
-    ),
-    (
-        r"sudo: |password is required|Missing sudo|not in the sudoers",
-        "no root there ({last}). Remedy: allow sudo for the user, or give --ask-become-pass",
-    ),
-)
-"""What a host says where a task cannot begin → the cause and its remedy."""
-
-
-def _unreachable(host: str, message: str) -> str:
-    """Say why no connection came about, and what to do."""
-    last = message.splitlines()[-1]
-    if "Permission denied" in message:
-        remedy = f"put your public key there (ssh-copy-id), or name the user: user@{host}"
-        return f"ssh refuses the login ({last}). Remedy: {remedy}"
-    if "Host key verification failed" in message:
-        return _host_key(host, message)
-    if "privilege escalation" in message:
-        return f"sudo does not answer ({last}). Remedy: a busy host? try again"
-    remedy = "is it up, is the address right, is a jump host needed (,jump=…)?"
-    return f"cannot be reached over ssh ({last}). Remedy: {remedy}"
-
-
-def _host_key(host: str, message: str) -> str:
-    """Turn ssh's message on a host key into a sentence: whose key, what is wrong, what is right."""
-    named = re.search(r"host key (?:for|is known for) (\S+?) (?:has changed|and you)", message, re.IGNORECASE)
-    whose = named[1] if named else host
-    shown = re.search(r"key sent by the remote host is\s+(SHA256:[\w+/=]+)", message)
-    key = f"the key of {whose} ({shown[1]})" if shown else f"the key of {whose}"
-    check = "on the host, `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` prints the fingerprint of the right one"
-    if offending := re.search(r"Offending .*key in (.+):(\d+)", message):
-        wrong = (
-            f"{key} is not the one in {offending[1]}, line {offending[2]}: the host has a new key, or is another one"
-        )
-        forget = f"if it is right, `ssh-keygen -f {shlex.quote(offending[1])} -R {shlex.quote(whose)}`, and add it"
-        return f"host key verification failed: {wrong}. Remedy: {check}; {forget}"
-    add = f"add it to known_hosts, or remove one that is wrong there with `ssh-keygen -R {shlex.quote(whose)}`"
-    return f"host key verification failed: {key} is not known, or not the known one. Remedy: {check}; {add}"
 
 
 @contextlib.contextmanager
@@ -251,30 +196,32 @@ def run_play(
             progress.jump_log = private / JUMP_LOG
             words = [f"-e landspeed_{key}={_quoted(value)}" for key, value in (variables or {}).items()]
             LOG.info("play %s for %s, with %s", play, inventory, ", ".join(variables or {}) or "no variables")
+            hosts_file = inventory.resolve() / "hosts.yml"
+            environment = {
+                "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
+                "ANSIBLE_LOCAL_TEMP": str(private / "tmp"),
+                # One for each play: what is empty may go while another play begins (shell_plugins/landspeed_sh.py).
+                "ANSIBLE_REMOTE_TMP": f"{REMOTE_TEMPORARY}-{private.name.removeprefix(WORK_PREFIX)}",
+                # The runner switches it off unless it is said here; bin/ssh holds it against all others.
+                "ANSIBLE_HOST_KEY_CHECKING": "true",
+                # Whoever began a connection that is there already need not have checked the key.
+                "ANSIBLE_SSH_CONTROL_PATH_DIR": mark,
+                "ANSIBLE_SSH_CONTROL_PATH": f"{short}/%%C",
+                "ANSIBLE_INVENTORY_UNPARSED_FAILED": "true",
+                "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
+                "ANSIBLE_DIFF_ALWAYS": "true",
+                "ANSIBLE_NOCOLOR": "true",
+                "TMPDIR": str(private),  # a module here that is ended leaves its files
+                MARK: mark,
+                "PATH": os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+            }
             result = ansible_runner.run(
                 private_data_dir=str(private),
                 project_dir=str(PLAYBOOKS),
                 playbook=f"{play}.yml",
-                inventory=str(inventory.resolve() / "hosts.yml"),
+                inventory=str(hosts_file),
                 cmdline=" ".join([*words, *(options or [])]) or None,
-                envvars={
-                    "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
-                    "ANSIBLE_LOCAL_TEMP": str(private / "tmp"),
-                    # One for each play: what is empty may go while another play begins (shell_plugins/landspeed_sh.py).
-                    "ANSIBLE_REMOTE_TMP": f"{REMOTE_TEMPORARY}-{private.name.removeprefix(WORK_PREFIX)}",
-                    # The runner switches it off unless it is said here; bin/ssh holds it against all others.
-                    "ANSIBLE_HOST_KEY_CHECKING": "true",
-                    # Whoever began a connection that is there already need not have checked the key.
-                    "ANSIBLE_SSH_CONTROL_PATH_DIR": mark,
-                    "ANSIBLE_SSH_CONTROL_PATH": f"{short}/%%C",
-                    "ANSIBLE_INVENTORY_UNPARSED_FAILED": "true",
-                    "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
-                    "ANSIBLE_DIFF_ALWAYS": "true",
-                    "ANSIBLE_NOCOLOR": "true",
-                    "TMPDIR": str(private),  # a module here that is ended leaves its files
-                    MARK: mark,
-                    "PATH": os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-                },
+                envvars=environment,
                 event_handler=follow,
                 cancel_callback=cancelled,
                 quiet=True,
@@ -282,6 +229,10 @@ def run_play(
             )
             cancelled()  # a worker may have begun while the others were ended
             status = result.status
+            unasked = [word for word in options or [] if word != "--ask-become-pass"]
+            for host in progress.words_lost:
+                said = None if interrupted else ask_ssh(host, hosts_file, unasked, os.environ | environment)
+                progress.failures[host] = said or progress.failures[host]
             out = result.stdout.read() if result.rc and not progress.failures else ""
     finally:
         for each, handler in before.items():

@@ -76,7 +76,7 @@ def least_rtt_ms(shown: str, before: dict[str, float]) -> dict[str, float]:
 
 
 def trace(wanted: Wanted) -> str:
-    """What `traceroute` shows, to a few hops beyond those of the plan."""
+    """Trace the route, to a few hops beyond those of the plan."""
     last = str(len(wanted["hops"]) + MORE_HOPS)
     return run("traceroute", "-n", "-q", "3", "-w", "2", "-m", last, wanted["peer"])
 

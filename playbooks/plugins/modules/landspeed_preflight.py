@@ -203,9 +203,10 @@ class Examination(Findings):
         )
 
     def pings(self, interface: str, peer: str) -> tuple[str, float]:
-        """What the first pings say, and the least RTT in ms: of more of them while it is longer than the plan's.
+        """Ping the peer, and again while the least RTT is longer than the plan's: who stands still answers late.
 
-        A host or box that stands still answers late, never early.
+        Returns:
+            what the first pings say, and the least RTT in ms of all.
 
         Raises:
             Unavailable: no answer came to the first.

@@ -64,7 +64,8 @@ def test_it_sends_and_rests_in_turns_and_the_receiver_keeps_the_bytes(bench: Ben
     receiver = bench.receive("--one-off", "--samples", str(rows), "--interval", "50ms")
     result = measure(bench, "--time", "0.5", "--rate", "1M", "--size", "500", "--active", "100ms", "--idle", "100ms")
     assert receiver.wait() == 0
-    assert (result["sent"], result["received"], result["duration_s"]) == (75, 75, 0.5)
+    assert (result["sent"], result["received"]) == (75, 75)
+    assert 0.5 <= result["duration_s"] < 0.6  # it ends later by what else this machine does, never earlier
     series = [[int(each) for each in line.split(",")] for line in rows.read_text().splitlines()[1:]]
     counts = [count for _, _, count in series]
     assert counts == sorted(counts) and counts[-1] == 75 * 500
