@@ -280,11 +280,27 @@ def probed(out: Path) -> list[Row]:
 
 
 def fresh(_: Path) -> list[Row]:
-    """`make rehearse` from nothing on a new Debian 12; it needs root, debootstrap and the network."""
-    done = subprocess.run([ROOT / "setup" / "fresh.sh"], capture_output=True, text=True, check=True)
-    (seconds,) = re.findall(r"^fresh: (\d+) s: make rehearse$", done.stderr, re.MULTILINE)
-    (split,) = re.findall(r"^setup: done in (.*)$", done.stderr, re.MULTILINE)
-    return [Row("`make rehearse` on a new Debian", f"{seconds} s (set-up {split})", "≤ 240 s", int(seconds) <= 240)]
+    """A new Debian 12, twice: `make rehearse` and the tests' set-up; it needs root, debootstrap and the network."""
+    rows: list[Row] = []
+    for command, most_s in (("make rehearse", 210), ("make setup-test", 270)):
+        words = [ROOT / "setup" / "fresh.sh", "bookworm", command]
+        said = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=True).stderr
+        ((seconds, split),) = re.findall(r"^setup: done in (\d+) s: (.*);", said, re.MULTILINE)
+        what = f"`{command}` on a new Debian: set-up"
+        rows.append(Row(what, f"{seconds} s ({split})", f"≤ {most_s} s", int(seconds) <= most_s))
+        if command == "make rehearse":
+            (whole,) = re.findall(r"^fresh: (\d+) s: ", said, re.MULTILINE)
+            rows.append(Row("… and the record rehearsed", f"{whole} s", "≤ 240 s", int(whole) <= 240))
+    return rows
+
+
+def known_tests(_: Path) -> list[Row]:
+    """The tests that 5dae4f8 had, when the promise about their time was given: twice as many have come since."""
+    done = subprocess.run(["make", "test-known"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    counts, seconds = re.findall(r"^(\d+ passed.*) in ([\d.]+)s", done.stdout, re.MULTILINE)[-1]
+    return [
+        Row("the tests that 5dae4f8 had: wall time", f"{seconds} s ({counts})", "≤ 720 s", float(seconds) <= 720),
+    ]
 
 
 def dumbbell(pairs: int) -> dict[str, Any]:
@@ -357,7 +373,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "hosts": many_hosts,
     "lan": lan,
 }
-ASKED_FOR = {"fresh": fresh}  # minutes, and root: only by name
+ASKED_FOR = {"fresh": fresh, "tests": known_tests}  # many minutes, or root: only by name
 
 
 def main(names: list[str]) -> int:
