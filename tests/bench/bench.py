@@ -75,7 +75,7 @@ def record_2004(out: Path) -> list[Row]:
         Row(
             "2004-06-25: end-to-end RTT", f"{result['rtt_ms']:.3f} ms", "264.0 ms", abs(result["rtt_ms"] - 264.0) < 0.05
         ),
-        wall_row("2004-06-25: wall time of 1037 s", result, 60),
+        wall_row("2004-06-25: wall time of 1037 s", result, 30),
     ]
 
 
@@ -129,11 +129,11 @@ def long_and_short(out: Path) -> list[Row]:
     small = run(FIRST, "--set", "expect=null", "--tool", "iperf3", out=out)
     times = [each["duration_s"] / each["transfer_wall_s"] for each in (routers, small)]
     return [
-        wall_row("examples/first.yaml: wall time of the command", first, 1.3),
+        wall_row("examples/first.yaml: wall time of the command", first, 1.0),
         Row("13 nodes: network built in", f"{network:.2f} s", "≤ 0.7 s", network <= 0.7),
         wall_row("400 Gbit/s × 264 ms × 16 streams, 20 s: wall time", fastest, 60),
         Row("12 routers, 8 streams, packets: of real time", f"{times[0]:.2f} ×", "≥ 1 ×", times[0] >= 1),
-        Row("iperf3, 1 Gbit/s × 50 ms: of real time", f"{times[1]:.2f} ×", "≥ 1.2 ×", times[1] >= 1.2),
+        Row("iperf3, 1 Gbit/s × 50 ms: of real time", f"{times[1]:.2f} ×", "≥ 1.5 ×", times[1] >= 1.5),
     ]
 
 
