@@ -296,7 +296,9 @@ def fresh(_: Path) -> list[Row]:
 
 def known_tests(_: Path) -> list[Row]:
     """The tests that 5dae4f8 had, when the promise about their time was given: twice as many have come since."""
-    done = subprocess.run(["make", "test-known"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(["make", "test-known"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    print(done.stdout, file=sys.stderr)
+    done.check_returncode()
     counts, seconds = re.findall(r"^(\d+ passed.*) in ([\d.]+)s", done.stdout, re.MULTILINE)[-1]
     return [
         Row("the tests that 5dae4f8 had: wall time", f"{seconds} s ({counts})", "≤ 720 s", float(seconds) <= 720),
