@@ -105,6 +105,8 @@ def make_application(page: str, queue: RunQueue, token: str, port: int) -> Any:
                 self.refuse(403, "the address lacks the token that `landspeed explore --serve` printed")
             elif self.request.method == "POST" and not self._ours():
                 self.refuse(403, "this was sent by a page of somebody else")
+            elif len(self.request.body) > MOST_BODY:
+                self.refuse(413, f"the body has more than {MOST_BODY} bytes")
 
         def _header(self, name: str) -> str | None:
             return cast("Any", self.request.headers).get(name)
@@ -136,8 +138,6 @@ def make_application(page: str, queue: RunQueue, token: str, port: int) -> Any:
 
     class RunsHandler(GuardedHandler):
         def post(self, *_: str) -> None:
-            if len(self.request.body) > MOST_BODY:
-                return self.refuse(413, f"the body has more than {MOST_BODY} bytes")
             try:
                 body: Any = json.loads(self.request.body)
                 asked = queue.ask(cast("dict[str, Any]", body).get("at") if isinstance(body, dict) else None)

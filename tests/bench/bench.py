@@ -284,7 +284,9 @@ def fresh(_: Path) -> list[Row]:
     rows: list[Row] = []
     for command, most_s in (("make rehearse", 210), ("make setup-test", 270)):
         words = [ROOT / "setup" / "fresh.sh", "bookworm", command]
-        said = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=True).stderr
+        done = subprocess.run(words, stdout=sys.stderr, stderr=subprocess.PIPE, text=True, check=False)
+        print(said := done.stderr, file=sys.stderr)
+        done.check_returncode()
         ((seconds, split),) = re.findall(r"^setup: done in (\d+) s: (.*);", said, re.MULTILINE)
         what = f"`{command}` on a new Debian: set-up"
         rows.append(Row(what, f"{seconds} s ({split})", f"≤ {most_s} s", int(seconds) <= most_s))
@@ -295,7 +297,7 @@ def fresh(_: Path) -> list[Row]:
 
 
 def known_tests(_: Path) -> list[Row]:
-    """The tests that 5dae4f8 had, when the promise about their time was given: twice as many have come since."""
+    """The tests that 5dae4f8 had, when the promise about their time was given: there are nearly twice as many now."""
     done = subprocess.run(["make", "test-known"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     print(done.stdout, file=sys.stderr)
     done.check_returncode()

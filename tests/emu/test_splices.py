@@ -29,6 +29,7 @@ def test_runs_of_pages_change_nothing_that_a_connection_says_of_itself(tmp_path:
         assert (shown.status, shown.err) == (0, "")
         return shown.out.splitlines()
 
-    run, pages = said("run"), said("pages")
+    (of_run, *run), (of_page, *pages) = said("run"), said("pages")
+    assert (of_run, of_page) == ("a pipe takes 122880 B", "a pipe takes 65536 B")
     assert [each for each in zip(run, pages, strict=True) if each[0] != each[1]] == []
     assert len(run) > 1000

@@ -6,6 +6,7 @@ The server is a sshd on the loopback device. It refuses every login, so that a p
 import getpass
 import hashlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.cli.main import main
+from landspeed.worlds.real.explanations import ask_ssh
 from landspeed.worlds.real.runner import BIN, PLAYS
 from tests.support.command_process import COMMAND, run
 from tests.support.emu_fixtures import wait_until
@@ -115,12 +117,12 @@ def write_inventory(folder: Path, capsys: pytest.CaptureFixture[str], *options: 
     return folder / "inventory"
 
 
-def play(name: str, inventory: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def play(name: str, inventory: Path, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a play as an operator does."""
     words = ["--unrehearsed", "a test"] if name in ("deploy", "attempt", "site") else []
     words += ["--attempt", "first"] if name in ("attempt", "collect", "site") else []
     done = run(
-        [COMMAND, "real", name, inventory, *words],
+        [COMMAND, "real", name, inventory, *words, *more],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
@@ -244,16 +246,51 @@ def test_the_right_key_is_let_through(server: Server, tmp_path: Path, capsys: py
     assert [done.stderr.count(f"{host}: ssh refuses the login") for host in ("sender", "receiver")] == [1, 1]
 
 
-def test_what_ssh_says_is_asked_for_where_ansible_lost_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It gives up 1 ms after ssh has closed its input, and an ssh that ends may take longer on a busy machine."""
+@pytest.mark.parametrize("way", ["direct", "a dry run", "by a jump host", "it can be reached then"])
+def test_what_ssh_says_is_asked_for_where_ansible_lost_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], way: str
+) -> None:
+    """It gives up 1 ms after ssh has closed its input, and an ssh that ends may take longer on a busy machine.
+
+    In place of ssh is a program that closes its input and takes half a second to end.
+    """
     inventory = write_inventory(tmp_path, capsys)
     said = "No ED25519 host key is known for sender and you have requested strict checking.\n"
     said += "Host key verification failed.\n"
+    lines = [f"echo >>{tmp_path}/asked", "exec <&-", "sleep 0.5", f"echo '{said}' >&2", "exit 255"]
+    if way == "by a jump host":  # whose ssh speaks into the log (bin/ssh)
+        lines[3] = f"echo '{said}' >>$LANDSPEED_PLAY/jump.log; echo 'Connection closed by UNKNOWN port 65535' >&2"
+    if way == "it can be reached then":
+        lines.insert(1, f"[ $(wc -l <{tmp_path}/asked) -le 2 ] || exit 0")
     (tmp_path / "bin").mkdir()
     slow = tmp_path / "bin" / "ssh"
-    slow.write_text(f"#!/bin/sh\necho >>{tmp_path}/asked\nexec <&-\nsleep 0.5\necho '{said}' >&2\nexit 255\n")
+    slow.write_text("\n".join(["#!/bin/sh", *lines, ""]))
     slow.chmod(0o755)
-    done = play("stop", inventory, PATH=f"{slow.parent}:{os.environ['PATH']}")
+    more = ["--check"] if way == "a dry run" else []
+    done = play("tune", inventory, *more, PATH=f"{slow.parent}:{os.environ['PATH']}")
     for host in ("sender", "receiver"):
-        assert f"{host}: host key verification failed: the key of sender is not known" in done.stderr
+        if way == "it can be reached then":
+            assert re.search(rf"{host}: cannot be reached over ssh \(.*Data could not be sent", done.stderr)
+        else:
+            assert f"{host}: host key verification failed: the key of sender is not known" in done.stderr
     assert (tmp_path / "asked").stat().st_size == 4  # each by a task with input, and by one without
+
+
+@pytest.mark.parametrize(
+    ("prints", "found"),
+    [
+        ('a | UNREACHABLE! => {"msg": "x"}\nb | SUCCESS => {}', {"a": {"msg": "x"}}),
+        ("a | UNREACHABLE! =>\n    msg: x", {}),
+        ('a | UNREACHABLE! => {"msg": ', {}),
+        ('[WARNING]: x\nb | UNREACHABLE! => {"msg": "y"}\na | UNREACHABLE! => {', {"b": {"msg": "y"}}),
+    ],
+)
+def test_answers_of_ssh_that_cannot_be_read_are_none(
+    tmp_path: Path, prints: str, found: dict[str, dict[str, str]]
+) -> None:
+    program = tmp_path / "ansible"
+    program.write_text(f"#!/bin/sh\ncat <<'end'\n{prints}\nend\n")
+    program.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert ask_ssh(["a", "b"], tmp_path / "hosts.yml", [], environment, tmp_path) == found
+    assert ask_ssh(["a", "b"], tmp_path / "hosts.yml", [], {"PATH": "/nowhere"}, tmp_path) == {}

@@ -40,9 +40,9 @@ def hops(
 
     def run(*words: str) -> str:
         asked.append(words)
-        if not shown:
+        if not (said := shown[min(len(asked), len(shown)) - 1]):
             raise shared["host"].Unavailable("traceroute is not installed")
-        return shown[min(len(asked), len(shown)) - 1]
+        return said
 
     monkeypatch.setattr(module, "run", run)
     monkeypatch.setattr(module, "BETWEEN_ROUNDS_S", 0.0)
@@ -76,6 +76,23 @@ def test_a_hop_that_is_early_is_not_asked_again(shared: dict[str, ModuleType], m
     assert len(asked) == 1
 
 
+def test_an_early_hop_among_late_ones_ends_no_round(
+    shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was late is measured again; the early one alone is wrong then."""
+    late = TRACE.replace("60.3 ms", "70.3 ms")
+    told, asked = hops(shared, monkeypatch, [late, TRACE], ("10.2.0.1", 61.0), ("10.1.0.1", 60.0))
+    assert told["wrong"] == ["hop 1 (10.2.0.1): RTT 60.100 ms, the plan's 61.000 ms ± 0.500 ms"]
+    assert len(asked) == 2
+
+
+def test_a_traceroute_that_fails_later_loses_nothing(
+    shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, asked = hops(shared, monkeypatch, [TRACE.replace("60.3 ms", "70.3 ms"), "", TRACE], ("10.1.0.1", 60.0))
+    assert (told["wrong"], len(asked)) == ([], 3)
+
+
 def test_a_box_that_stood_still_is_asked_again(shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
     """All probes of a round were late, or had no answer; the least of all rounds counts for each hop."""
     late = TRACE.replace("61.0 ms", "66.4 ms").replace("60.1 ms", "65.5 ms").replace("60.3 ms", "60.9 ms")
@@ -93,7 +110,7 @@ def test_without_traceroute_it_says_what_to_install(
     shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared["packages"], "text", lambda _: "ID=debian")
-    told, _ = hops(shared, monkeypatch, [], ("10.2.0.1", 61.0))
+    told, _ = hops(shared, monkeypatch, [""], ("10.2.0.1", 61.0))
     assert (told["failed"], told["msg"]) == (True, "traceroute is not installed; apt-get install traceroute")
 
 

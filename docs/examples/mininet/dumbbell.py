@@ -2,8 +2,8 @@
 """Fairness on a dumbbell: two flows of one congestion control share 20 Mbit/s; Jain's index of their goodput.
 
 Arithmetic: both round trips are 20 ms, so both get the same: 20 Mbit/s × 1448 / 1514 = 19.1 Mbit/s together, and an
-index near 1: who loses when the queue overflows is drawn (`landspeed mn --seed 2`). `dumbbell.py reno cubic` lets two
-of them meet.
+index near 1. Their shares differ a little, as it is drawn who loses when the queue overflows (`landspeed mn --seed 2`
+draws anew). `dumbbell.py reno cubic` lets two of them meet.
 """
 
 import json

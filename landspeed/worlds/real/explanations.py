@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 CANNOT_SEND = "Data could not be sent to remote host"  # Ansible's, when ssh ends before it has the task: a failed one
-WORDS_LOST = "can be reached over SSH"  # in capitals: ssh was about to end, and Ansible did not wait for its words
-ASKED_S = 30.0  # longer than ssh waits for a host (ansible.cfg)
+SSH_WORDS = re.compile(r"over ssh: (?!\[Errno)\S", re.IGNORECASE)  # what follows them is ssh's own
+NO_WAY = "UNKNOWN port 65535"  # among ssh's words, whichever it finds, when what goes to the jump host has ended
+ASKED_S = 30.0  # some times what ssh waits for an address (ansible.cfg)
 
 
 def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
@@ -72,30 +74,43 @@ def _host_key(host: str, message: str) -> str:
     return f"host key verification failed: {key} is not known, or not the known one. Remedy: {check}; {add}"
 
 
-def ask_ssh(host: str, inventory: Path, options: Sequence[str], environment: Mapping[str, str]) -> str | None:
-    """Ask why a host cannot be reached, by a task without input: none is lost with ssh's words.
+def words_lost(result: Mapping[str, Any]) -> bool:
+    """Tell whether Ansible did not wait for the words of an ssh that was about to end."""
+    message = str(result.get("msg"))
+    return CANNOT_SEND in message and not SSH_WORDS.search(message)
+
+
+def ask_ssh(
+    hosts: Sequence[str], inventory: Path, options: Sequence[str], environment: Mapping[str, str], folder: Path
+) -> dict[str, dict[str, Any]]:
+    """Ask why hosts cannot be reached, by a task without input for ssh: so Ansible waits for its words.
 
     Args:
-        host: of the inventory.
+        hosts: of the inventory.
         inventory: the file.
         options: words for Ansible, such as where the vault's password is.
         environment: of the play.
+        folder: of the play, whose variables hold.
 
     Returns:
-        a sentence, or None when the host can be reached now, or nothing was learned.
+        results of those that cannot be reached now either, as far as they were learned.
     """
-    words = ["ansible", host, "-i", str(inventory), "-m", "ansible.builtin.raw", "-a", "true", *options]
+    words = ["ansible", ":".join(hosts), "-i", str(inventory), "-m", "ansible.builtin.raw", "-a", "true", *options]
     try:
         done = subprocess.run(
             words,
-            env=dict(environment),
+            cwd=folder,
+            env={**environment, "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
             timeout=ASKED_S,
         )
-    except subprocess.TimeoutExpired:
-        return None
-    _, found, told = done.stdout.partition(f"{host} | UNREACHABLE! => ")
-    return explain(host, json.loads(told), unreachable=True) if found else None
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    for told in re.finditer(r"^(\S+) \| UNREACHABLE! => ", done.stdout, re.MULTILINE):
+        with contextlib.suppress(ValueError):
+            found[told[1]], _ = json.JSONDecoder().raw_decode(done.stdout, told.end())
+    return found

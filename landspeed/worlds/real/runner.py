@@ -18,7 +18,7 @@ from landspeed.base.json_form import object_of
 from landspeed.base.log import Log
 from landspeed.base.places import ROOT
 from landspeed.worlds.real.errors import PlayFailed, RealError
-from landspeed.worlds.real.explanations import WORDS_LOST, ask_ssh, explain
+from landspeed.worlds.real.explanations import NO_WAY, ask_ssh, explain, words_lost
 
 LOG = Log(__name__)
 PLAYBOOKS = ROOT / "playbooks"
@@ -26,7 +26,7 @@ MARK = "LANDSPEED_PLAY"  # in the environment of all processes of a play
 END_S = 20.0  # for a play to end its workers; then it is killed
 BIN = PLAYBOOKS / "bin"
 JUMP_LOG = "jump.log"
-NO_WAY = "UNKNOWN port 65535"  # among ssh's words, whichever it finds, when what goes to the jump host has ended
+NOT_FOR_SSH = ("--ask-become-pass", "--check")  # a task that only asks ssh would prompt, or be left out
 WORK_PREFIX = "landspeed-real-"
 REMOTE_TEMPORARY = "/tmp/landspeed-ansible"  # on hosts; `restore` removes all that begin so
 PLAYS = ("preflight", "mesh", "advise", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
@@ -65,16 +65,19 @@ class PlaybookProgress:
             text = explain(host, result, unreachable=False)
             self.failures[host] = f"{self.failures[host]}\n  {text}" if host in self.failures else text
         elif kind in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
-            unreachable = kind.endswith("unreachable")
-            if NO_WAY in str(result.get("msg")) and self.jump_log and self.jump_log.exists():
-                result = {**result, "msg": self.jump_log.read_text(errors="replace") or result["msg"]}
-            self.failures.setdefault(host, explain(host, result, unreachable=unreachable))
-            if WORDS_LOST in str(result.get("msg")):
+            self.failures.setdefault(host, self.reason(host, result, unreachable=kind.endswith("unreachable")))
+            if words_lost(result):
                 self.words_lost.add(host)
             self._line(role, task, host, "FAILED")
         elif kind == "runner_on_ok":
             self._line(role, task, host, "changed" if result.get("changed") else "ok")
             self._details(task, result)
+
+    def reason(self, host: str, result: dict[str, Any], *, unreachable: bool) -> str:
+        """Say why a host failed; on the way to a jump host, by what ssh said there."""
+        if NO_WAY in str(result.get("msg")) and self.jump_log and self.jump_log.exists():
+            result = {**result, "msg": self.jump_log.read_text(errors="replace") or result["msg"]}
+        return explain(host, result, unreachable=unreachable)
 
     def _line(self, role: str, task: str, host: str, state: str) -> None:
         if (
@@ -229,10 +232,13 @@ def run_play(
             )
             cancelled()  # a worker may have begun while the others were ended
             status = result.status
-            unasked = [word for word in options or [] if word != "--ask-become-pass"]
-            for host in progress.words_lost:
-                said = None if interrupted else ask_ssh(host, hosts_file, unasked, os.environ | environment)
-                progress.failures[host] = said or progress.failures[host]
+            if progress.words_lost and not interrupted:
+                progress.jump_log.unlink(missing_ok=True)
+                known = [word for word in options or [] if word not in NOT_FOR_SSH]
+                as_before = os.environ | environment
+                asked = ask_ssh(sorted(progress.words_lost), hosts_file, known, as_before, PLAYBOOKS)
+                for host, told in asked.items():
+                    progress.failures[host] = progress.reason(host, told, unreachable=True)
             out = result.stdout.read() if result.rc and not progress.failures else ""
     finally:
         for each, handler in before.items():

@@ -203,7 +203,7 @@ class Examination(Findings):
         )
 
     def pings(self, interface: str, peer: str) -> tuple[str, float]:
-        """Ping the peer, and again while the least RTT is longer than the plan's: who stands still answers late.
+        """Ping the peer, and again, twice at most, while the least RTT is too long: who stands still answers late.
 
         Returns:
             what the first pings say, and the least RTT in ms of all.
