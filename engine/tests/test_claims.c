@@ -117,12 +117,14 @@ static void a_claim_that_fails_is_taken_back(void **state)
 	struct bench bench = bench_resume(BLOCKS, CLAIMED, SPOILT);
 	file_list(bench.store, BLOCKS);
 	uint64_t end_ns = clock_monotonic_ns() + WAIT_NS;
+	unsigned told = 0;
 	do {
 		assert_true(clock_monotonic_ns() < end_ns);
 		nap();
 		store_count(bench.store, &counts);
-	} while (counts.blocks_unread > 0);
-	assert_int_equal(bitmap_follow(bench.store, bits, BLOCKS), 2);
+		told += bitmap_follow(bench.store, bits, BLOCKS);
+	} while (counts.blocks_unread > 0 || told < 2); /* the last is counted before it is told */
+	assert_int_equal(told, 2);
 	for (uint32_t block = 0; block < BLOCKS; block++)
 		assert_int_equal(bits[block / 8] >> block % 8 & 1,
 				 block != SPOILT && block < CLAIMED);
