@@ -155,7 +155,7 @@ def converged_fixture(
         assert done.returncode == 0, done.stdout + done.stderr
         assert watch.looks > 10
         assert not watch.found, watch.found
-    except AssertionError:  # a second try of this has to find the servers as the first did
+    except (AssertionError, subprocess.TimeoutExpired):  # a second try of this has to find the servers as the first did
         forget(servers, "first")
         undo()
         raise

@@ -13,7 +13,6 @@ from typing import Any
 
 CANNOT_SEND = "Data could not be sent to remote host"  # Ansible's, when ssh ends before it has the task: a failed one
 SSH_WORDS = re.compile(r"over ssh: (?!\[Errno)\S", re.IGNORECASE)  # what follows them is ssh's own
-NO_WAY = "UNKNOWN port 65535"  # among ssh's words, whichever it finds, when what goes to the jump host has ended
 ASKED_S = 30.0  # some times what ssh waits for an address (ansible.cfg)
 
 

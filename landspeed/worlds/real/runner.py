@@ -18,7 +18,7 @@ from landspeed.base.json_form import object_of
 from landspeed.base.log import Log
 from landspeed.base.places import ROOT
 from landspeed.worlds.real.errors import PlayFailed, RealError
-from landspeed.worlds.real.explanations import NO_WAY, ask_ssh, explain, words_lost
+from landspeed.worlds.real.explanations import ask_ssh, explain, words_lost
 
 LOG = Log(__name__)
 PLAYBOOKS = ROOT / "playbooks"
@@ -26,6 +26,7 @@ MARK = "LANDSPEED_PLAY"  # in the environment of all processes of a play
 END_S = 20.0  # for a play to end its workers; then it is killed
 BIN = PLAYBOOKS / "bin"
 JUMP_LOG = "jump.log"
+NO_WAY = "UNKNOWN port 65535"  # among ssh's words, whichever it finds, when what goes to the jump host has ended
 NOT_FOR_SSH = ("--ask-become-pass", "--check")  # a task that only asks ssh would prompt, or be left out
 WORK_PREFIX = "landspeed-real-"
 REMOTE_TEMPORARY = "/tmp/landspeed-ansible"  # on hosts; `restore` removes all that begin so
